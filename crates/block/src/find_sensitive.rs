@@ -45,13 +45,10 @@ impl RuleSet {
         is_late: &dyn Fn() -> bool,
     ) -> Option<Vec<SensitiveMatch<'r>>> {
         let mut found: Vec<SensitiveMatch<'r>> = Vec::new();
-        if self.each.is_empty() {
-            return Some(found);
-        }
-        if is_late() {
-            return None;
-        }
-        for rule in self.set.matches(text).into_iter().filter_map(|index| self.each.get(index)) {
+        for rule in &self.each {
+            if is_late() {
+                return None;
+            }
             let (mut at, mut count) = (0, 0_usize);
             let mut read_again = READ_AGAIN * text.len();
             let regex = if parts.is_some() { rule.joined() } else { &rule.regex };

@@ -81,10 +81,10 @@ impl Rule {
     }
 }
 
-/// Rules that are asked together.
+/// Rules that are asked one after the other. Each alone finds the texts that cannot hold it by the characters that it
+/// requires; all of them in one automaton have too many states for that, and take hundreds of times as long.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RuleSet {
-    pub(crate) set: RegexSet,
     pub(crate) each: Vec<Rule>,
     /// How many matches are looked at before the time is.
     pub(crate) matches_per_look: usize,
@@ -104,7 +104,6 @@ pub(crate) fn table() -> Table {
 impl RuleSet {
     fn read(written: impl Fn(&str) -> String) -> RuleSet {
         let table = table();
-        let set = RegexSet::new(table.rule.iter().map(|row| written(&row.regex)));
         let each = table.rule.into_iter().map(|row| {
             Some(Rule {
                 label: Sensitivity::from_word(&row.label)?,
@@ -122,8 +121,8 @@ impl RuleSet {
             })
         });
         let each: Option<Vec<Rule>> = each.collect();
-        debug_assert!(each.is_some() && set.is_ok(), "the embedded rules are valid");
-        RuleSet { set: set.unwrap_or_default(), each: each.unwrap_or_default(), matches_per_look: 1024 }
+        debug_assert!(each.is_some(), "the embedded rules are valid");
+        RuleSet { each: each.unwrap_or_default(), matches_per_look: 1024 }
     }
 }
 
@@ -213,16 +212,14 @@ impl GateRules {
             each.push(compiled(&with_edges(inner, edges))?);
             edgeless.push(compiled(inner)?);
         }
-        let set = set_of(each.iter().map(|rule| rule.regex.as_str().to_owned()))?;
-        let edgeless_set = set_of(edgeless.iter().map(|rule| rule.regex.as_str().to_owned()))?;
         allow_regex.iter().try_for_each(|regex| gate_regex(regex).map(drop))?;
         let allowed_forms = set_of(allow_regex.iter().map(|regex| format!(r"\A(?:{regex})\z")))?;
         Ok(GateRules {
             allowed: allow.iter().cloned().collect(),
             allowed_forms,
             // A search for an expression of a project can read all of the rest of a text for each match.
-            own: RuleSet { set, each, matches_per_look: 16 },
-            own_edgeless: RuleSet { set: edgeless_set, each: edgeless, matches_per_look: 16 },
+            own: RuleSet { each, matches_per_look: 16 },
+            own_edgeless: RuleSet { each: edgeless, matches_per_look: 16 },
             written: (rules, allow, allow_regex),
         })
     }

@@ -179,9 +179,9 @@ pub(crate) struct Run {
     /// A name for this request and its flow: the same request again shows its runs, another one is refused
     #[arg(long, value_name = "KEY", conflicts_with_all = ["run_id", "ephemeral"])]
     pub(crate) idempotency_key: Option<String>,
-    /// Hold the run to the contracts, declared effects and policy envelope of this runtime bundle or system document
-    #[arg(long, value_name = "FILE", visible_alias = "bundle")]
-    pub(crate) contracts: Option<PathBuf>,
+    /// Hold the run to the contracts, declared effects and policy envelope of this runtime bundle or system document too
+    #[arg(long, value_name = "FILE", visible_alias = "contracts")]
+    pub(crate) bundle: Option<PathBuf>,
     /// Treat leniencies of the check as errors
     #[arg(long)]
     pub(crate) strict: bool,

@@ -10,6 +10,7 @@ use stave_runtime::journal::SqliteJournal;
 use stave_script::PythonPool;
 use tokio::task::JoinHandle;
 
+use crate::contracts::Contracts;
 use crate::exit::Stop;
 use crate::ports::SystemClock;
 use crate::progress::{EventLines, Progress};
@@ -89,6 +90,8 @@ impl RunSession {
         let storage = storage::storage(project, document, &state_dir, flags.ephemeral)?;
         retain(project, &state_dir, flags.ephemeral).await?;
         let journal = storage.database.as_ref().map(|database| storage::journal(project, database));
+        // A replayed run was held to the bundles of its first one.
+        Contracts::of(project)?.admit(document)?;
         let (mut services, recorder) = services::build(project, document, storage, &models)?;
         let tracing = Tracing::of(project);
         services.tracer = tracing.tracer();

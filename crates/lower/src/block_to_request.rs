@@ -9,7 +9,7 @@ mod texts;
 
 use stave_block::{BlockIr, PromptRole};
 use stave_canon::{Number, Value};
-use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
+use stave_llm::{FunctionTool, Message, Part, Request, ResponseSchema, Role, Tool};
 
 pub use govern::{
     GatedBody, Governed, JudgedTooLong, PlacedText, gate_body, gate_body_until, govern_body, outside_texts,
@@ -27,20 +27,28 @@ pub struct RequestShape {
     pub tools: Vec<FunctionTool>,
     pub response_schema: Option<ResponseSchema>,
     pub metadata: Option<Value>,
+    /// How many blocks end with the last reference, where a provider can keep what comes before the end of a part.
+    pub references: Option<usize>,
 }
 
 /// Lowers blocks to a request: neighbours of one role become one message, their contents joined as they
-/// are.
+/// are. References are a part of their own, because they stay the same when the rest of the message changes.
 #[must_use]
 pub fn block_to_request(prompt: &BlockIr, shape: RequestShape) -> Request {
-    let mut messages: Vec<(PromptRole, String)> = Vec::new();
-    for block in &prompt.blocks {
+    let mut messages: Vec<(PromptRole, Vec<String>)> = Vec::new();
+    for (index, block) in prompt.blocks.iter().enumerate() {
         match messages.last_mut() {
-            Some((role, text)) if *role == block.role => text.push_str(&block.content),
-            _ => messages.push((block.role, block.content.clone())),
+            Some((role, parts)) if *role == block.role => match parts.last_mut() {
+                Some(text) if shape.references != Some(index) => text.push_str(&block.content),
+                _ => parts.push(block.content.clone()),
+            },
+            _ => messages.push((block.role, vec![block.content.clone()])),
         }
     }
-    let messages = messages.into_iter().map(|(role, text)| Message::text(message_role(role), text)).collect();
+    let message = |(role, parts): (PromptRole, Vec<String>)| {
+        Message::new(message_role(role), parts.into_iter().map(Part::text).collect())
+    };
+    let messages = messages.into_iter().map(message).collect();
     let mut request = Request::new(shape.model, messages);
     request.temperature = shape.temperature.map(|number| number.as_f64());
     request.max_tokens = shape.max_tokens;

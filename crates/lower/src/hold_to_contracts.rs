@@ -8,7 +8,7 @@ use stave_canon::{Number, Object, Value};
 use stave_exec::Document;
 use stave_exec::contract::StepContract;
 use stave_system::bundle::PolicyEnvelope;
-use stave_system::model::{ContractCategory, OperationalBudget, OperationalContract};
+use stave_system::model::{ContractCategory, EffectAnnotation, OperationalBudget, OperationalContract};
 use stave_system::{NodeKind, SystemDocument, SystemNode, runtime_contract_id};
 use thiserror::Error;
 
@@ -40,14 +40,21 @@ pub fn hold_to_contracts(
         let described = node_of(system, &flow, &node.id);
         let effects = step_effects(node);
         let not_allowed = |(effect, by)| NoContract::NotAllowed { step: node.id.clone(), effect, by };
-        let declared = described.and_then(|described| described.effects.as_ref());
+        let Some(described) = described else {
+            if let Some(effect) = EffectAnnotation::default().undeclared(&effects) {
+                let by = "the system document, which does not describe the step,".to_owned();
+                return Err(not_allowed((effect, by)));
+            }
+            continue;
+        };
+        let declared = described.effects.as_ref();
         if let Some(effect) = declared.and_then(|declared| declared.undeclared(&effects)) {
             return Err(not_allowed((effect, "its node in the system document".to_owned())));
         }
         if let Some(forbidden) = envelope.and_then(|envelope| envelope.forbids(described, &effects)) {
             return Err(not_allowed(forbidden));
         }
-        if let Some(contract) = described.and_then(runtime_contract) {
+        if let Some(contract) = runtime_contract(described) {
             step_contract(contract)?.write(&mut node.extra);
             held += 1;
         }

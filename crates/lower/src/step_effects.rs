@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use stave_canon::Value;
 use stave_exec::DocumentNode;
 use stave_operations::{Effects, step_kind};
+use stave_prompt::{ContextRef, FileSelection};
 use stave_system::model::EffectAnnotation;
 
 use crate::flow_to_system::secret_names;
 
-/// The network, the tool that the step is, the MCP servers that its model may call, and the secrets in its arguments. A
-/// step that reaches nothing outside the run needs no tool. A kind that the catalogue does not have needs everything.
+/// The network, the tool that the step is, the MCP servers that its model may call, the secrets in its arguments, the keys
+/// of its models, and the files that its prompt refers to. A step that reaches nothing outside the run needs no tool. A
+/// kind that the catalogue does not have needs everything.
 pub(crate) fn step_effects(node: &DocumentNode) -> EffectAnnotation {
     let kind = step_kind(&node.kind);
     let reaches_out =
@@ -24,11 +26,40 @@ pub(crate) fn step_effects(node: &DocumentNode) -> EffectAnnotation {
     tools.extend(servers.map(|server| format!("mcp:{server}")));
     let mut secrets = BTreeSet::new();
     each_text(&Value::Object(node.with.clone()), &mut |text| secrets.extend(secret_names(text)));
+    secrets.extend(models(node).filter_map(|model| {
+        let text = |key: &str| model.get(key).and_then(Value::as_str);
+        model_key(text("provider").unwrap_or_default(), text("endpoint"))
+    }));
+    let references = node.with.get("context_refs").and_then(Value::as_array).unwrap_or_default();
+    let files: BTreeSet<String> = references.iter().filter_map(|text| file_read(text.as_str()?)).collect();
     EffectAnnotation {
         network: kind.is_none_or(|kind| kind.network),
+        fs_read: files.into_iter().collect(),
         tools,
         secrets: secrets.into_iter().collect(),
         ..EffectAnnotation::default()
+    }
+}
+
+/// The models that a step may ask, as its arguments name them.
+fn models(node: &DocumentNode) -> impl Iterator<Item = &Value> {
+    let fallback = node.with.get("fallback").and_then(|fallback| fallback.get("model"));
+    node.with.get("model").into_iter().chain(fallback)
+}
+
+/// The secret that a provider's own endpoint needs.
+pub(crate) fn model_key(provider: &str, endpoint: Option<&str>) -> Option<String> {
+    (endpoint.is_none() && !provider.is_empty())
+        .then(|| format!("{}_API_KEY", provider.to_uppercase().replace('-', "_")))
+}
+
+/// What a reference of a prompt reads from disk: the path as it is written, without lines, or the whole repository for a
+/// difference.
+pub(crate) fn file_read(reference: &str) -> Option<String> {
+    match ContextRef::parse(reference) {
+        ContextRef::File(path) => Some(FileSelection::parse(path).path.to_owned()),
+        ContextRef::Diff(_) => Some("**".to_owned()),
+        ContextRef::Memory(_) | ContextRef::Digest | ContextRef::Raw(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use opcua::types::{AttributeId, DataValue, NodeId, ReadValueId, TimestampsToRetu
 use stave_canon::{Timestamp, Value};
 use stave_llm::Secret;
 use stave_runtime::opcua::{Opcua, OpcuaFault, Reading};
-use url::Url;
+use stave_script::address::plant_address;
 
 use crate::connection::with_session;
 use crate::value;
@@ -58,13 +58,13 @@ pub struct Plants {
 impl Plants {
     #[must_use]
     pub fn new(settings: OpcUaSettings) -> Plants {
-        let allowed = settings.allow.iter().filter_map(|address| plain(address)).collect();
+        let allowed = settings.allow.iter().filter_map(|address| plant_address(address)).collect();
         Plants { settings, allowed }
     }
 
     /// The address that is connected to for an endpoint that a flow names.
     fn address(&self, endpoint: &str) -> Result<String, OpcuaFault> {
-        let address = plain(endpoint).filter(|address| self.allowed.contains(address));
+        let address = plant_address(endpoint).filter(|address| self.allowed.contains(address));
         address.ok_or_else(|| OpcuaFault::NotAllowed { endpoint: endpoint.to_owned() })
     }
 }
@@ -152,14 +152,6 @@ fn refused(endpoint: &str, node: &str, status: String) -> OpcuaFault {
 fn node_id(text: &str) -> Result<NodeId, OpcuaFault> {
     text.parse::<NodeId>()
         .map_err(|_| OpcuaFault::BadArgument(format!("`{text}` is not a node id such as ns=2;i=5001")))
-}
-
-/// An address in the form in which addresses are compared: the host in small letters, the port always there.
-fn plain(address: &str) -> Option<String> {
-    let url = Url::parse(address).ok().filter(|url| url.scheme() == "opc.tcp")?;
-    let host = url.host_str()?.to_ascii_lowercase();
-    let path = url.path().trim_end_matches('/');
-    Some(format!("opc.tcp://{host}:{}{path}/", url.port().unwrap_or(4840)))
 }
 
 #[cfg(test)]

@@ -37,9 +37,9 @@ pub fn load(
     Ok(document)
 }
 
-/// Holds a document to the bundle of the project, when it names one.
+/// Holds a document to the bundles of the project.
 pub fn hold_to_bundle(document: &mut Document, project: &Project) -> Result<(), Stop> {
-    Contracts::of(project)?.map_or(Ok(()), |contracts| contracts.hold(document))
+    Contracts::of(project)?.hold(document)
 }
 
 fn read(

@@ -28,35 +28,40 @@ pub fn read(path: &Path) -> Result<String, Stop> {
         .map_err(|_| Stop::invalid(format!("{} can't be read: it is not UTF-8 text", path.display())))
 }
 
-/// A document or a bundle that keeps every rule of the specification, and that the project lets in.
+/// A document or a bundle that keeps every rule of the specification, and that its project lets in.
 pub fn open(path: &Path) -> Result<Artefact, Stop> {
-    let project = admission::project_of(path)?;
+    open_in(path, &admission::project_of(path)?)
+}
+
+/// The same for a project that uses the file, wherever the file lies.
+pub fn open_in(path: &Path, project: &Project) -> Result<Artefact, Stop> {
     let text = read(path)?;
     if is_bundle(&text) {
-        admission::admit(path, &text, &project)?;
+        admission::admit(path, &text, project)?;
         let bundle = Bundle::from_text(&text).map_err(|error| invalid(path, "runtime bundle", &error))?;
         return Ok(Artefact::Bundle(bundle));
     }
     if project.settings.signing.required {
-        admission::admit(path, &text, &project)?;
+        admission::admit(path, &text, project)?;
     }
     let document =
         SystemDocument::from_text(&text).map_err(|error| invalid(path, "system document", &error))?;
-    own(path, &document, &project)?;
+    own(path, &document, project)?;
     Ok(Artefact::Document(document))
 }
 
 /// The document in a file: the one that it holds, or the one that the bundle in it was made from.
 pub fn load(path: &Path) -> Result<SystemDocument, Stop> {
-    system_of(open(path)?, path)
+    let project = admission::project_of(path)?;
+    system_of(open_in(path, &project)?, path, &project)
 }
 
 /// The document of what a file holds.
-pub fn system_of(artefact: Artefact, path: &Path) -> Result<SystemDocument, Stop> {
+pub fn system_of(artefact: Artefact, path: &Path, project: &Project) -> Result<SystemDocument, Stop> {
     match artefact {
         Artefact::Document(document) => Ok(document),
         Artefact::Bundle(bundle) => {
-            let document = document_of(&bundle, path)?;
+            let document = document_of(&bundle, path, project)?;
             let named = bundle.value().pointer("/system_ir_ref/fingerprint").and_then(Value::as_str);
             if named != Some(document.fingerprint().as_str()) {
                 let stop =
@@ -69,13 +74,13 @@ pub fn system_of(artefact: Artefact, path: &Path) -> Result<SystemDocument, Stop
 }
 
 /// The document of a bundle: the one it refers to when that lies where it should, else the inline one.
-pub fn document_of(bundle: &Bundle, file: &Path) -> Result<SystemDocument, Stop> {
+pub fn document_of(bundle: &Bundle, file: &Path, project: &Project) -> Result<SystemDocument, Stop> {
     let run_id = plain_run_id(bundle)?;
     let beside = root_of(file).map(|root| root.join(ir_path(run_id))).filter(|path| path.is_file());
     if let Some(path) = beside {
         let document = SystemDocument::from_text(&read(&path)?)
             .map_err(|error| invalid(&path, "system document", &error))?;
-        own(&path, &document, &admission::project_of(file)?)?;
+        own(&path, &document, project)?;
         return Ok(document);
     }
     if let Some(inline) = bundle.value().get("system_ir").filter(|inline| !inline.is_null()) {

@@ -100,6 +100,15 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// The address of a plant in the form in which addresses are compared: the host in small letters, the port always there.
+#[must_use]
+pub fn plant_address(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok().filter(|url| url.scheme() == "opc.tcp")?;
+    let host = url.host_str()?.to_ascii_lowercase();
+    let path = url.path().trim_end_matches('/');
+    Some(format!("opc.tcp://{host}:{}{path}/", url.port().unwrap_or(4840)))
+}
+
 /// The host of an address that may have `${…}`, when the text alone decides it: scheme, two slashes, a plain
 /// host and the end of the host stand before the first placeholder. `None` for everything else, also for a
 /// spelling that parsers read leniently: it then counts as a host that nobody named.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::address::HostPort;
+use crate::address::{HostPort, plant_address};
 use crate::path_glob::PathPattern;
 
 /// The secrets that flows may name, each with the hosts that may receive it. Hosts are written as
@@ -28,6 +28,10 @@ pub struct AllowLists {
     pub http_hosts: Option<BTreeSet<String>>,
     /// Patterns of the files that `context_refs` of flows may name.
     pub context_files: Vec<String>,
+    /// The addresses of the plants that flows may reach.
+    pub plants: Vec<String>,
+    /// The names of the tool servers.
+    pub tool_servers: BTreeSet<String>,
 }
 
 /// Something that the project does not list.
@@ -104,6 +108,26 @@ pub fn http_host_refusal(listed: &BTreeSet<String>, host: &HostPort) -> Option<U
     (!host.is_in(listed)).then(|| Unlisted {
         message: format!("host `{shown}` is not in `http.allow`"),
         help: format!("add \"{shown}\" to `allow` in `[http]` of stave.toml"),
+    })
+}
+
+/// Why a plant may not be reached.
+#[must_use]
+pub fn plant_refusal(listed: &[String], endpoint: &str) -> Option<Unlisted> {
+    let address = plant_address(endpoint);
+    let is_listed = address.is_some() && listed.iter().any(|entry| plant_address(entry) == address);
+    (!is_listed).then(|| Unlisted {
+        message: format!("plant `{endpoint}` is not in `opcua.allow`"),
+        help: "add the address to `allow` in `[opcua]` of stave.toml".to_owned(),
+    })
+}
+
+/// Why no tool of a server can be called.
+#[must_use]
+pub fn tool_server_refusal(named: &BTreeSet<String>, server: &str) -> Option<Unlisted> {
+    (!named.contains(server)).then(|| Unlisted {
+        message: format!("the project names no tool server `{server}`"),
+        help: format!("add `[mcp.{server}]` with its `command` or `url` to stave.toml"),
     })
 }
 

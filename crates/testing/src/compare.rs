@@ -119,8 +119,8 @@ fn over(budget: &Budget, turns: &[RunReport], calls: u64, unmetered: usize) -> V
     let limits = [("tokens", budget.tokens.is_some()), ("cost_usd", budget.cost_usd.is_some())];
     for (word, _) in limits.into_iter().filter(|(_, is_set)| *is_set && unmetered > 0) {
         problems.push(format!(
-            "budget: {word} not measured: {unmetered} model replies have no `usage`; record them again, or write \
-             `usage` into the reply"
+            "budget: {word} not measured: {unmetered} model replies do not say what they used; record them again, or \
+             write `usage` with `input` and `output` into the reply"
         ));
     }
     let tokens: u64 = turns.iter().map(RunReport::usage).map(|usage| usage.input + usage.output).sum();

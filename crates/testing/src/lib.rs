@@ -25,6 +25,7 @@ use stave_project::{Project, files, runnable};
 
 use self::coverage::Coverage;
 pub use self::junit::render as junit;
+pub use self::perform::scripted_faults;
 
 /// A flow that holds tests.
 #[derive(Debug)]

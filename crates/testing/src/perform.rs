@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stave_canon::{Clock, Value};
+use stave_diag::Span;
 use stave_flow::model::{FlowTest, Text};
 use stave_flow::yaml::Tree;
 use stave_llm::recording::{Answer, Exchange, ExchangeMatch, Recording, Redactor, Replayer};
@@ -179,6 +180,20 @@ fn own_exchanges(test: &FlowTest) -> Result<Vec<Exchange>, String> {
     Ok(read.map_err(|error| format!("`models`: {}", error.message))?.exchanges)
 }
 
+/// What is wrong with the replies that a test holds itself, with their place.
+#[must_use]
+pub fn scripted_faults(test: &FlowTest) -> Vec<(Span, String)> {
+    let is_list = |tree: &&Tree| tree.items().is_some();
+    let models = test.models.as_ref().filter(is_list);
+    let models = models.and_then(|tree| Some((tree.span, own_exchanges(test).err()?)));
+    let hosts = test.http.as_ref().filter(is_list);
+    let hosts = hosts.and_then(|tree| {
+        let entries = list(tree.to_value())?;
+        Some((tree.span, Scripted::read(&entries).err()?))
+    });
+    models.into_iter().chain(hosts).collect()
+}
+
 /// The model replies of the file that the test names.
 fn recorded(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Vec<Exchange>, String> {
     let Some(path) = recording else { return Ok(Vec::new()) };
@@ -240,7 +255,7 @@ impl World {
         let recorded = || {
             let recording = self.recorder.as_ref().map(|recorder| recorder.recording())?;
             let silent = recording.exchanges.iter().filter(
-                |exchange| matches!(&exchange.answer, Answer::Response(response) if response.usage.is_none()),
+                |exchange| matches!(&exchange.answer, Answer::Response(response) if !response.is_metered()),
             );
             Some(silent.count())
         };

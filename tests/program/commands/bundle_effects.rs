@@ -17,6 +17,8 @@ enum Change {
     RoleForbidsTool,
     NodeDeclaresNoSecret,
     NodeDeclaresNoTool,
+    StepIsNotDescribed,
+    RoleHasNoProfile,
 }
 
 impl Change {
@@ -30,6 +32,8 @@ impl Change {
             Change::RoleForbidsTool => (bundle, Some("uses the tool `http.get`, which role `retriever`")),
             Change::NodeDeclaresNoSecret => (document, Some("uses the secret `ITEMS_TOKEN`")),
             Change::NodeDeclaresNoTool => (document, Some("uses the tool `http.get`")),
+            Change::StepIsNotDescribed => (document, Some("does not describe the step")),
+            Change::RoleHasNoProfile => (bundle, Some("uses the network, which role `retriever`")),
         }
     }
 }
@@ -83,6 +87,13 @@ async fn held(port: u16, change: Change) -> Folder {
         Change::RoleForbidsTool => put(&mut bundle, &of_role("allowed_tools"), none()),
         Change::NodeDeclaresNoSecret => declare("secrets"),
         Change::NodeDeclaresNoTool => declare("tools"),
+        Change::StepIsNotDescribed => {
+            let renamed = fetcher(port).replace("  fetch:", "  grab:").replace("fetch.", "grab.");
+            folder.write("flows/fetcher.yaml", renamed);
+        }
+        Change::RoleHasNoProfile => {
+            put(&mut bundle, &profile[..2], Value::from_iter(Vec::<(&str, Value)>::new()));
+        }
     }
     folder.write("held/.akc/runtime/b.json", bundle.to_string());
     folder.write("held/document.json", document.to_string());
@@ -100,6 +111,8 @@ async fn a_step_has_only_the_effects_that_the_bundle_allows_at_every_entry_point
         Change::RoleForbidsTool,
         Change::NodeDeclaresNoSecret,
         Change::NodeDeclaresNoTool,
+        Change::StepIsNotDescribed,
+        Change::RoleHasNoProfile,
     ] {
         let (_, refusal) = change.expectation();
         for entry in ALL.into_iter().filter(|entry| *entry != EntryPoint::Test) {
@@ -117,6 +130,66 @@ async fn a_step_has_only_the_effects_that_the_bundle_allows_at_every_entry_point
             }
         }
     }
+}
+
+/// A bundle that a command names holds its runs, whatever the project names.
+#[tokio::test]
+async fn every_command_takes_a_bundle() {
+    let host = HostScript::new(&values(r#"[{"method": "GET", "path": "/items/a", "json": {}, "times": 9}]"#));
+    let server = host.serve().await;
+    let folder = held(server.port, Change::EnvelopeForbidsNetwork).await;
+    folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
+    for arguments in [
+        ["run", "flows/fetcher.yaml"].as_slice(),
+        &["serve", "flows", "--port", "0"],
+        &["mcp", "flows"],
+        &["mcp", "flows", "--http", "--port", "0"],
+    ] {
+        let all = [arguments, &["--bundle", "held/.akc/runtime/b.json"]].concat();
+        let refused = stave(&folder, all).input(r#"{"id": "a"}"#).finish().await;
+        assert_eq!(refused.code, 3, "{arguments:?}: {refused}");
+        assert!(refused.stderr.contains("`fetch` uses the network"), "{arguments:?}: {refused}");
+    }
+    let start = spoken_start(&folder).await;
+    let spoken = stave(&folder, ["rep", "--bundle", "held/.akc/runtime/b.json"]).input(&start).finish().await;
+    assert!(
+        spoken.stdout.contains("effect-not-allowed") || spoken.stdout.contains("uses the network"),
+        "{spoken}"
+    );
+    assert_eq!(host.log.lock().calls.len(), 0);
+}
+
+/// A run that began before the bundle became stricter does nothing more than the bundle of now allows.
+#[tokio::test]
+async fn a_resumed_run_is_held_to_the_bundle_of_now() {
+    let host = HostScript::new(&values(
+        r#"[{"method": "GET", "path": "/items/a", "status": 503, "json": {}, "times": 9}]"#,
+    ));
+    let server = host.serve().await;
+    let folder = held(server.port, Change::Nothing).await;
+    let program = |arguments: &[&str]| stave(&folder, arguments).env("ITEMS_TOKEN", "sk-live-4d1c9a7b2e8f");
+    let run = ["run", "flows/fetcher.yaml", "--input", "-", "--run-id", "one"];
+    program(&run).input(r#"{"id": "a"}"#).finish().await.exits(1);
+    let asked = host.log.lock().calls.len();
+    assert!(asked > 0);
+    let file = "held/.akc/runtime/b.json";
+    let stricter = folder.read(file).replacen("\"allow_network\":true", "\"allow_network\":false", 1);
+    folder.write(file, &stricter);
+    for arguments in [["runs", "resume", "one"], ["runs", "replay", "one"]] {
+        let refused = program(&arguments).finish().await;
+        assert!(refused.stderr.contains("uses the network"), "{arguments:?}: {refused}");
+    }
+    assert_eq!(host.log.lock().calls.len(), asked);
+}
+
+/// A REP request that begins the flow `fetcher`.
+async fn spoken_start(folder: &Folder) -> String {
+    stave(folder, ["compile", "flows/fetcher.yaml", "--out", "out"]).finish().await.exits(0);
+    let ir = stave_canon::parse(&folder.read("out/flows/fetcher.ir.json")).unwrap();
+    format!(
+        "{{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"Runtime.StartRun\", \"params\": {{\"ir\": {ir}, \
+         \"inputs\": {{\"id\": \"a\"}}, \"options\": {{\"run_id\": \"r1\"}}}}}}\n"
+    )
 }
 
 #[tokio::test]

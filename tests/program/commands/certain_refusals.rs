@@ -60,7 +60,7 @@ async fn what_governance_always_denies_is_an_error() {
         let said = checked("", &flow("", &fields), 2).await;
         assert!(said.contains("prompt-denied"), "{fields}: {said}");
     }
-    let policy = "[governance]\npolicies = [{name = \"ours\", type = \"model\", forbidden_models = [\"openai/house-*\"]}]\n";
+    let policy = "[governance]\npolicies = [{name = \"ours\", type = \"model\", forbidden_models = [\"openai/house-*\"], action = \"deny\"}]\n";
     let said = checked(policy, &flow("", HOUSE_MODEL), 2).await;
     assert!(said.contains("prompt-denied") && said.contains("ours"), "{said}");
     // A text that only the run knows is judged by the run.

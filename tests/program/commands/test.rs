@@ -223,9 +223,11 @@ async fn a_budget_that_nothing_measures_fails_the_test() {
         )
     };
     for (word, budget) in [("tokens", "{tokens: 10}"), ("cost_usd", "{cost_usd: 1}")] {
-        let (report, _) = forgiving(&test("\"Yes\"", budget), 1).await;
-        let problem = items(&items(&report, "tests")[0], "problems")[0].as_str().unwrap();
-        assert!(problem.starts_with(&format!("budget: {word} not measured")), "{report}");
+        for reply in ["\"Yes\"", "{content: \"Yes\", usage: {}}", "{content: \"Yes\", usage: {input: 1}}"] {
+            let (report, _) = forgiving(&test(reply, budget), 1).await;
+            let problem = items(&items(&report, "tests")[0], "problems")[0].as_str().unwrap();
+            assert!(problem.starts_with(&format!("budget: {word} not measured")), "{reply}: {report}");
+        }
     }
     let metered = "{content: \"Yes\", usage: {input: 3, output: 2}}";
     forgiving(&test(metered, "{tokens: 10}"), 0).await;

@@ -95,6 +95,9 @@ pub(crate) struct Serve {
     /// current folder's need it; can be given several times
     #[arg(long = "project", value_name = "DIR")]
     pub(crate) projects: Vec<PathBuf>,
+    /// Hold every run to this runtime bundle or system document, beside the one that stave.toml names
+    #[arg(long, value_name = "FILE", visible_alias = "contracts")]
+    pub(crate) bundle: Option<PathBuf>,
     /// How each event is written on stderr
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
@@ -158,6 +161,7 @@ impl Default for Serve {
             request_seconds: 300,
             drain_seconds: 30,
             projects: Vec::new(),
+            bundle: None,
             log_format: LogFormat::Text,
             log_level: LogLevel::Info,
         }

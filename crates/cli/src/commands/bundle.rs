@@ -146,7 +146,7 @@ impl Derived {
 fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<SystemDocument, Stop> {
     match &arguments.ir {
         Some(path) => documents::load(path),
-        None => documents::document_of(bundle, &arguments.file),
+        None => documents::document_of(bundle, &arguments.file, &project_of(&arguments.file)?),
     }
 }
 

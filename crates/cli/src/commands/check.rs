@@ -161,7 +161,7 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
             Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
             Some(SourceKind::Flow) | None => {
                 let loaded = stave_flow::load(source, text, options);
-                let missing = recordings::missing(&loaded, file);
+                let missing = recordings::find(&loaded, file);
                 let written = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.as_ref());
                 name = written.map(|name| (name.as_str().to_owned(), name.span));
                 let mut found: Vec<Diagnostic> = loaded.diagnostics.iter().cloned().chain(missing).collect();

@@ -53,11 +53,15 @@ pub(crate) struct Rep {
     /// With `[signing] required`: the folder of a signed compile, whose flows may run
     #[arg(long, value_name = "DIR")]
     compiled: Option<PathBuf>,
+    /// Hold every run to this runtime bundle or system document, beside the one that stave.toml names
+    #[arg(long, value_name = "FILE", visible_alias = "contracts")]
+    bundle: Option<PathBuf>,
 }
 
 pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+    let mut project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+    project.also_held_to.clone_from(&arguments.bundle);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Stop::invalid(format!("{}: {}", project::FILE, render::summary(&diagnostics)))
             .help("`stave check stave.toml` says what is wrong"));
@@ -147,8 +151,8 @@ struct ProjectHost {
     verified: Verified,
     /// What documents are held to.
     policy: Object,
-    /// What the project's bundle promises.
-    contracts: Option<Contracts>,
+    /// What the bundles of the project promise.
+    contracts: Contracts,
     state_dir: PathBuf,
     ephemeral: bool,
     /// Opened for the first run, because asking for capabilities leaves no file behind.
@@ -169,9 +173,7 @@ impl ProjectHost {
 
     fn build(&self, document: &Document) -> Result<Services, Stop> {
         admit(&self.project, &Entrant::Sent { document, verified: &self.verified })?;
-        if let Some(contracts) = &self.contracts {
-            contracts.hold(&mut document.clone())?;
-        }
+        self.contracts.admit(document)?;
         let storage = if self.ephemeral {
             storage::storage(&self.project, document, &self.state_dir, true)?
         } else {
@@ -197,10 +199,8 @@ impl Host for ProjectHost {
 
     fn held(&self, mut document: Document) -> Document {
         hold_to_project(&mut document, &self.policy);
-        if let Some(contracts) = &self.contracts {
-            // A document that they refuse gets no services, so it does not run.
-            let _ = contracts.hold(&mut document);
-        }
+        // A document that they refuse gets no services, so it does not run.
+        let _ = self.contracts.hold(&mut document);
         document
     }
 

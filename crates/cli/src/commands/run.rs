@@ -2,7 +2,7 @@
 
 mod once;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stave_canon::Value;
@@ -13,7 +13,6 @@ use stave_runtime::{Engine, FailureKind, RunReport};
 use self::once::Once;
 use crate::archive::unwritten;
 use crate::args::Run;
-use crate::contracts::Contracts;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::outcome::{exit_of, print};
@@ -25,7 +24,8 @@ use crate::terminal::{self, Terminal};
 pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
-    let project = Project::of(&arguments.flow, &mut sources, &mut diagnostics)?;
+    let mut project = Project::of(&arguments.flow, &mut sources, &mut diagnostics)?;
+    project.also_held_to.clone_from(&arguments.bundle);
     let document = load(&arguments.flow, arguments.strict, &project, &mut sources, &mut diagnostics)?;
     let is_invalid = diagnostics.iter().any(Diagnostic::is_error);
     if !arguments.json && !diagnostics.is_empty() {
@@ -35,18 +35,11 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
         terminal::error("");
     }
     let document = match document {
-        Some(document) if !is_invalid => Arc::new(held(document, arguments.contracts.as_deref())?),
+        Some(document) if !is_invalid => Arc::new(document),
         _ => return Ok(invalid(arguments, &diagnostics, &sources)),
     };
     let requests = requests(&arguments.input)?;
     run_session::runtime()?.block_on(run_all(arguments, &project, document, &requests, terminal))
-}
-
-/// The document, held to the contracts in a file when there is one.
-fn held(mut document: Document, contracts: Option<&Path>) -> Result<Document, Stop> {
-    let Some(file) = contracts else { return Ok(document) };
-    Contracts::open(file)?.hold(&mut document)?;
-    Ok(document)
 }
 
 fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {

@@ -23,6 +23,7 @@ codes! { Run:
     HTTP_FAILED = "http-failed", Error, "A host could not be reached or answered with an error.";
     PLANT_FAILED = "plant-failed", Error, "A plant's server could not be reached or refused a value.";
     HOST_NOT_ALLOWED = "host-not-allowed", Error, "A flow tried to call a host that the project does not allow.";
+    EFFECT_NOT_ALLOWED = "effect-not-allowed", Error, "A step reaches something that the bundle of its project does not allow.";
     SECRET_MISSING = "secret-missing", Error, "A secret that a flow uses is not set.";
     SECRET_MISPLACED = "secret-misplaced", Error, "A secret stands in a place where it would leave the flow.";
     INTERPOLATION_FAILED = "interpolation-failed", Error, "A placeholder names an absent value or one that has no text form.";

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use stave_diag::codes::project as codes;
-use stave_diag::codes::run::{CONTEXT_UNAVAILABLE, HOST_NOT_ALLOWED};
+use stave_diag::codes::run::{CONTEXT_UNAVAILABLE, HOST_NOT_ALLOWED, TOOL_SERVER_FAILED};
 use stave_diag::{Code, Diagnostic, Severity, Span};
-use stave_operations::ArgumentKind;
+use stave_operations::{ArgumentKind, Receiver};
 use stave_script::address::{HostPort, written_host};
 use stave_script::allow_list::{
-    AllowLists, Unlisted, context_file_refusal, http_host_refusal, model_host_refusal, secret_refusal,
-    unlisted_secret, variable_refusal,
+    AllowLists, Unlisted, context_file_refusal, http_host_refusal, model_host_refusal, plant_refusal,
+    secret_refusal, tool_server_refusal, unlisted_secret, variable_refusal,
 };
 use stave_script::interpolation::{self, PathStep};
 
@@ -29,6 +29,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         for model in prompt.model.iter().chain(fallback) {
             endpoint(lists, model, diagnostics);
         }
+        let servers = prompt.tools.iter().filter_map(|tool| tool.mcp.as_ref());
+        diagnostics.extend(servers.filter_map(|name| tool_server(lists, name)));
         diagnostics.extend(prompt.context_refs.iter().filter_map(|reference| file(lists, reference)));
     }
     let context = subject.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
@@ -51,12 +53,33 @@ fn arguments(lists: &AllowLists, operation: &Operation, diagnostics: &mut Vec<Di
         let refusal = http_host_refusal(listed, host);
         diagnostics.extend(refusal.map(|found| warn(HOST_NOT_ALLOWED, url.span, found)));
     }
+    match descriptor.map(|descriptor| descriptor.receiver) {
+        Some(Receiver::Host { address: name }) if address.is_none() => {
+            let endpoint = args.get(name).and_then(Tree::text).filter(|text| !text.as_str().contains("${"));
+            let refusal = endpoint.and_then(|text| {
+                Some(warn(HOST_NOT_ALLOWED, text.span, plant_refusal(&lists.plants, text.as_str())?))
+            });
+            diagnostics.extend(refusal);
+        }
+        Some(Receiver::Tool { server, .. }) => {
+            let name = args.get(server).and_then(Tree::text);
+            diagnostics.extend(name.and_then(|name| tool_server(lists, name)));
+        }
+        _ => {}
+    }
     let mut texts = Vec::new();
     args.each_text(&mut |text| texts.push(text));
     let mut told = BTreeSet::new();
     for (name, span) in texts.into_iter().flat_map(secrets) {
         diagnostics.extend(secret(lists, &name, host.as_ref(), span).filter(|_| told.insert(name)));
     }
+}
+
+/// A tool server that is written out.
+fn tool_server(lists: &AllowLists, name: &Text) -> Option<Diagnostic> {
+    let refusal = tool_server_refusal(&lists.tool_servers, name.as_str());
+    let refusal = refusal.filter(|_| !name.as_str().contains("${"));
+    refusal.map(|found| warn(TOOL_SERVER_FAILED, name.span, found))
 }
 
 /// A `file:` reference whose path is written out. Only the run knows what placeholders and wildcards stand for.

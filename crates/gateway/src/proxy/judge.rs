@@ -228,7 +228,8 @@ impl Judge<'_> {
         Ok(judged)
     }
 
-    /// What the policies say about the texts: instructions are the intent, everything else is content.
+    /// What the policies say about the texts. Instructions are the intent, and content too: only the default policy about
+    /// injected instructions says nothing about them.
     fn texts(
         &self,
         body: &str,
@@ -239,9 +240,13 @@ impl Judge<'_> {
     ) -> Result<Verdict, Verdictless> {
         let policies = &self.policy.governance;
         let mut texts: Vec<(String, TextSource, String)> = Vec::new();
-        for position in wire.positions.iter().skip(known).filter(|position| is_content(position)) {
-            let place = position.message.map_or_else(|| "request".to_owned(), |at| format!("messages[{at}]"));
+        for position in wire.positions.iter().skip(known) {
             let source = source_of(position);
+            let place = match (position.message, source) {
+                (Some(at), _) => format!("messages[{at}]"),
+                (None, TextSource::Instruction) => "system".to_owned(),
+                (None, TextSource::Written | TextSource::Brought) => "request".to_owned(),
+            };
             texts
                 .extend(position_texts(body, position).into_iter().map(|text| (place.clone(), source, text)));
         }
@@ -393,15 +398,19 @@ const PLAIN_MARKS: [&str; 5] = [
 fn joined(texts: &[(String, TextSource, String)]) -> Vec<(String, TextSource, String)> {
     let mut joined = Vec::new();
     for same in texts.chunk_by(|one, next| one.0 == next.0).filter(|same| same.len() > 1) {
-        let is_brought = same.iter().all(|(_, source, _)| *source == TextSource::Brought);
-        let source = if is_brought { TextSource::Brought } else { TextSource::Written };
+        let is_all = |wanted| same.iter().all(|(_, source, _)| *source == wanted);
+        let all = [TextSource::Brought, TextSource::Instruction].into_iter().find(|source| is_all(*source));
+        let source = all.unwrap_or(TextSource::Written);
         joined.push((same[0].0.clone(), source, same.iter().map(|(.., text)| text.as_str()).collect()));
     }
     joined
 }
 
-/// Whether a tool or a document brought what stands at a position. What a client says of its tools is its author's.
+/// Who says what stands at a position. What a client says of its tools is its author's.
 fn source_of(position: &Position) -> TextSource {
+    if is_instruction(position) {
+        return TextSource::Instruction;
+    }
     let is_brought = position.role == PromptRole::Tool
         || matches!(position.kind, PositionKind::Document | PositionKind::ToolResult)
         || matches!(position.provenance, Provenance::Tool | Provenance::Retrieval);
@@ -410,11 +419,6 @@ fn source_of(position: &Position) -> TextSource {
 
 pub(crate) fn is_instruction(position: &Position) -> bool {
     position.role == PromptRole::System && position.kind == PositionKind::Text
-}
-
-/// Whatever is no instruction: texts of users, models, tools and documents, and what tools and schemas say of themselves.
-fn is_content(position: &Position) -> bool {
-    !is_instruction(position)
 }
 
 /// A number for what a request is judged by, beside the policies, which are the same for all.

@@ -33,7 +33,7 @@ pub(crate) fn insert(
         &*record.tenant,
         record.session,
         record.surface,
-        shortened(&record.model_asked),
+        shortened(without_secrets(&record.model_asked)),
         record.upstream.as_deref(),
         record.model_used.as_deref().map(shortened),
         record.status,
@@ -83,6 +83,11 @@ fn breakpoints(record: &RequestRecord) -> Option<String> {
         let _ = write!(text, "{space}{}:{}", mark.position, if mark.long { "1h" } else { "5m" });
     }
     Some(text)
+}
+
+/// The name, unless a part of it looks like something sensitive: a client can ask for a model of any name.
+fn without_secrets(name: &str) -> &str {
+    if stave_block::find_sensitive(name).is_empty() { name } else { "[redacted]" }
 }
 
 /// The name, or its beginning with a mark that there was more.

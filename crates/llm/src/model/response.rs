@@ -88,7 +88,21 @@ pub enum StreamEvent {
     Raw(Value),
 }
 
+impl Usage {
+    /// Whether the input was counted. Every request has some.
+    #[must_use]
+    pub fn has_input(&self) -> bool {
+        self.input > 0 || self.cache_read > 0 || self.cache_write > 0
+    }
+}
+
 impl Response {
+    /// Whether the reply says what it used. Counts that are absent or zero say nothing: no reply is free.
+    #[must_use]
+    pub fn is_metered(&self) -> bool {
+        self.usage.is_some_and(|usage| usage.has_input() && usage.output > 0)
+    }
+
     /// All text parts, one after the other.
     #[must_use]
     pub fn text(&self) -> String {

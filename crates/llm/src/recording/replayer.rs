@@ -143,7 +143,7 @@ impl Transport for Replayer {
                         return Err(Error { kind: ErrorKind::Cancelled, attempts });
                     }
                     attempts.push(Attempt { error: None, wait: None });
-                    if response.usage.is_none() {
+                    if !response.is_metered() {
                         self.log.lock().unwrap_or_else(PoisonError::into_inner).unmetered += 1;
                     }
                     let response = Response::clone(response);

@@ -13,7 +13,7 @@ use stave_block::{
 };
 use stave_canon::Value;
 
-use super::sealed::is_chance;
+use super::sealed::{Seal, is_chance};
 use super::splice::{Splice, Spliced};
 use super::texts::{BodyText, Joined, TextKind, body_texts};
 
@@ -154,6 +154,11 @@ fn judge_text(
         }
         return Ok(());
     }
+    if let Some(file) = text.file_text() {
+        for finding in rules.find_until(&file, is_late).ok_or(JudgedTooLong)? {
+            gate.sealed_stretch(block, finding.rule, finding.label);
+        }
+    }
     let found = rules.find_until(content, is_late).ok_or(JudgedTooLong)?;
     for hidden in rules.find_behind_escapes(content, &found, is_late).ok_or(JudgedTooLong)? {
         gate.sealed_stretch(block, hidden.rule, hidden.label);
@@ -163,6 +168,9 @@ fn judge_text(
             if !is_chance(seal, &finding, content) {
                 gate.sealed_stretch(block, finding.rule, finding.label);
             }
+        } else if text.names_model() {
+            // Whoever forwards the request writes the name anew.
+            gate.sealed_stretch(block, finding.rule, finding.label);
         } else if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
             splices.push(text.redacted(&finding.range, &redaction(finding.rule)));
             if text.kind == TextKind::Number {
@@ -276,7 +284,11 @@ pub fn position_texts(body: &str, position: &Position) -> Vec<String> {
     texts
         .into_iter()
         .filter(|text| !text.is_word_of_a_machine())
-        .map(|text| text.string.text.into_owned())
+        .filter_map(|text| match text.seal {
+            // Images and sound say nothing that a policy about texts could mean.
+            Some(Seal::Bytes) => text.file_text(),
+            Some(Seal::Signed) | None => Some(text.string.text.into_owned()),
+        })
         .collect()
 }
 

@@ -32,12 +32,50 @@ pub(super) fn seal(key: &str, text: &str, object: ObjectFacts<'_>) -> Option<Sea
     match (key, object.kind) {
         ("thinking", "thinking") => Some(Seal::Signed),
         ("signature", "thinking") | ("data", "redacted_thinking") => Some(Seal::Bytes),
-        ("data", kind) if (kind == "base64" || object.has_media_type) && is_base64(text) => Some(Seal::Bytes),
+        // A document of type `text` says in plain words what it holds.
+        ("data", kind)
+            if (kind == "base64" || (kind != "text" && object.has_media_type)) && is_base64(text) =>
+        {
+            Some(Seal::Bytes)
+        }
         ("thoughtSignature" | "thought_signature", _) => Some(Seal::Bytes),
         (key, _) if key.starts_with("encrypted_") => Some(Seal::Bytes),
         _ if is_data_url(text) => Some(Seal::Bytes),
         _ => None,
     }
+}
+
+/// What sealed bytes say when they are a text file. Images, sound and ciphertext are no text.
+pub(super) fn file_text(text: &str) -> Option<String> {
+    let bytes = text.split_once(DATA_URL_MARK).filter(|_| is_data_url(text)).map_or(text, |(_, bytes)| bytes);
+    // The beginning tells most files from texts, so that an image is not decoded as a whole.
+    let head = bytes.get(..bytes.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
+    if let Err(error) = std::str::from_utf8(&decoded(head)?)
+        && error.error_len().is_some()
+    {
+        return None;
+    }
+    String::from_utf8(decoded(bytes)?).ok().filter(|text| !text.contains('\0'))
+}
+
+/// How much of a file is looked at first; a multiple of four digits.
+const HEAD_BYTES: usize = 256;
+
+/// The bytes of base64 in either alphabet, with or without padding and white space.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    use base64::alphabet::STANDARD;
+    use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+    let config = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let digit = |byte: u8| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => byte,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(digit).collect();
+    GeneralPurpose::new(&STANDARD, config).decode(digits).ok()
 }
 
 /// What comes before the bytes of a data URL.

@@ -69,6 +69,17 @@ impl BodyText<'_> {
         self.is_machine_word() || (self.kind == TextKind::Key && self.string.text.bytes().all(is_word))
     }
 
+    /// Whether it is the name of a model.
+    pub(super) fn names_model(&self) -> bool {
+        self.kind == TextKind::Value && self.key == "model"
+    }
+
+    /// What a text file in base64 says.
+    pub(super) fn file_text(&self) -> Option<String> {
+        self.seal.filter(|seal| *seal == Seal::Bytes)?;
+        sealed::file_text(&self.string.text)
+    }
+
     /// Whether a reader sees it as part of what is said.
     pub(super) fn is_shown(&self) -> bool {
         self.kind != TextKind::Key && !self.is_machine_word() && self.seal != Some(Seal::Bytes)

@@ -7,6 +7,7 @@ use stave_operations::LLM_CHAT;
 use stave_system::model::EffectAnnotation;
 
 use super::Lowering;
+use crate::step_effects::{file_read, model_key};
 
 /// What a model step calls.
 pub(super) const COMPLETE: &str = "llm.complete";
@@ -35,9 +36,12 @@ impl Lowering<'_> {
         }
         let mut secrets = secrets(node);
         secrets.extend(self.models(node).iter().filter_map(key_name));
+        let references = node.prompt.as_ref().into_iter().flat_map(|prompt| prompt.context_refs.iter());
+        let files: BTreeSet<String> = references.filter_map(|text| file_read(text.as_str())).collect();
         let asks_model = node.prompt.is_read() && LLM_CHAT.network;
         EffectAnnotation {
             network: asks_model || node.descriptor().is_some_and(|operation| operation.network),
+            fs_read: files.into_iter().collect(),
             secrets: secrets.into_iter().collect(),
             tools: tools.into_iter().collect(),
             ..EffectAnnotation::default()
@@ -74,8 +78,7 @@ fn model_use(model: &Model) -> ModelUse {
 
 /// The secret that a provider's own endpoint needs.
 pub(super) fn key_name(model: &ModelUse) -> Option<String> {
-    (model.endpoint.is_none() && !model.provider.is_empty())
-        .then(|| format!("{}_API_KEY", model.provider.to_uppercase().replace('-', "_")))
+    model_key(&model.provider, model.endpoint.as_deref())
 }
 
 /// The names in `${secrets.NAME}` anywhere in the node's arguments and endpoints.

@@ -1,8 +1,6 @@
 //! Workflows, which have an exec document and no flow: an intent, a workflow node per exec node, and what
 //! the steps reach, as far as the document says.
 
-use std::collections::BTreeSet;
-
 use stave_canon::{Object, Value, compact_utf8, sha256_hex};
 use stave_exec::DocumentNode;
 use stave_operations::step_kind;
@@ -14,11 +12,10 @@ use stave_system::{
     BlankPart, NodeKind, SystemNode, acceptance_contract_id, runtime_contract_id, stable_node_id,
 };
 
-use super::effects::secret_names;
 use super::integration;
 use super::workflow_index::WorkflowIndex;
 use super::{Lowering, Nodes, SystemWorkflow};
-use crate::step_effects::each_text;
+use crate::step_effects::step_effects;
 
 /// Steps that the compiler puts in; they touch nothing.
 pub(super) const INNER: [&str; 4] = ["switch", "dsl.emit", "finish", "dsl.finish"];
@@ -151,19 +148,16 @@ impl<'f> Lowering<'f> {
     }
 }
 
+/// What a step reaches, and the operation that it is, also where that reaches nothing.
 fn effects(node: &DocumentNode) -> EffectAnnotation {
     if INNER.contains(&node.kind.as_str()) {
         return EffectAnnotation::default();
     }
-    let mut secrets = BTreeSet::new();
-    each_text(&node.with.clone().into(), &mut |text| secrets.extend(secret_names(text)));
-    EffectAnnotation {
-        // What a step of another runtime reaches is not known here.
-        network: step_kind(&node.kind).is_none_or(|kind| kind.network),
-        secrets: secrets.into_iter().collect(),
-        tools: vec![node.kind.clone()],
-        ..EffectAnnotation::default()
+    let mut effects = step_effects(node);
+    if !effects.tools.contains(&node.kind) {
+        effects.tools.insert(0, node.kind.clone());
     }
+    effects
 }
 
 fn contract(

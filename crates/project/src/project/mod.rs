@@ -151,6 +151,8 @@ pub struct Project {
     pub ignored: Vec<PathBuf>,
     /// The environment of the process, as far as the project may read it.
     pub environment: Environment,
+    /// The system document or bundle that a command holds every run to, beside the one of the settings.
+    pub also_held_to: Option<PathBuf>,
 }
 
 impl Project {
@@ -186,6 +188,7 @@ impl Project {
             has_file: false,
             ignored,
             environment: Environment::default(),
+            also_held_to: None,
         };
         let Some(path) = file else { return Ok(project) };
         let text = files::read_text(&path)?;

@@ -133,6 +133,8 @@ impl Settings {
             provider_hosts: Provider::ALL.into_iter().filter_map(own).collect(),
             http_hosts: self.http_allow.as_ref().map(|_| requests.collect()),
             context_files: self.prompt.context_files.clone(),
+            plants: self.opcua.allow.clone(),
+            tool_servers: self.mcp.keys().cloned().collect(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::model::{self, AskedModel};
 use super::policy::{Bounds, Policy, PolicyType, Quantity};
 use super::prefilter::Prefilter;
 use super::strict::is_plain_reference;
-use super::{Content, ConversationText, MatchMode, PromptField, Verdict, Violation};
+use super::{Content, ConversationText, MatchMode, PromptField, TextSource, Verdict, Violation};
 use crate::PromptIr;
 
 /// The policies of a set, ready to search.
@@ -239,7 +239,11 @@ impl Judge {
         for (policy, compiled) in
             policies.iter().zip(&self.compiled).filter(|(policy, _)| of_contents(policy))
         {
-            for said in texts {
+            // Who writes the instructions of a model gives it orders.
+            let gives_orders = policy.instructions().is_some();
+            let judged =
+                |said: &&ConversationText<'_>| !gives_orders || said.source != TextSource::Instruction;
+            for said in texts.iter().filter(judged) {
                 let item = Item::until(said.text, is_late);
                 let first = out.len();
                 compiled.texts(policy, &item, || PromptField::Content(said.reference.to_owned()), &mut out);
@@ -320,7 +324,7 @@ mod tests {
 
     use super::*;
     use crate::PromptIrBuilder;
-    use crate::governance::{PolicyAction, PolicySet, TextSource};
+    use crate::governance::{PolicyAction, PolicySet};
 
     /// Words of policies, whole, cut, disguised and encoded, and harmless ones between them.
     const PIECES: [&str; 44] = [

@@ -10,6 +10,7 @@ use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
 use super::arguments::{Approve, GoOn, Replay, With};
 use super::{Archive, Keeper, stop};
+use crate::contracts::Contracts;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::outcome::{exit_of, print};
@@ -193,6 +194,8 @@ where
                 _ => Models::Live,
             };
             let storage = storage::storage_of(&archive.project, &run.document, database)?;
+            // The run was held to the bundles of the time when it began.
+            Contracts::of(&archive.project)?.admit(&run.document)?;
             let (mut services, _) = services::build(&archive.project, &run.document, storage, &models)?;
             services.tracer = tracing.tracer();
             let python = Arc::clone(&services.python);

@@ -9,6 +9,7 @@ use stave_runtime::{EmbeddedEngine, Engine, HeavyWork, Services};
 use stave_script::{PoolOptions, PythonPool, TemplateRenderer};
 use stave_server::{Engines, Watched};
 
+use crate::contracts::Contracts;
 use crate::exit::Stop;
 use crate::project::Project;
 use crate::restate::{self, RestateClient};
@@ -38,12 +39,23 @@ pub(super) struct Applied {
     pub(super) project: Project,
     /// The digest of the secrets that were read with it.
     pub(super) secrets: String,
+    /// The digest of the bundles, and what they promise once a run begins.
+    pub(super) bundles: String,
+    contracts: OnceLock<Contracts>,
     models: Models,
 }
 
 impl Applied {
     fn new(project: Project, models: Models) -> Applied {
-        Applied { secrets: project.secrets_digest(), project, models }
+        let (secrets, bundles) = (project.secrets_digest(), project.bundle_digest());
+        Applied { secrets, bundles, contracts: OnceLock::new(), project, models }
+    }
+
+    fn contracts(&self) -> Result<&Contracts, Stop> {
+        match self.contracts.get() {
+            Some(contracts) => Ok(contracts),
+            None => Contracts::of(&self.project).map(|contracts| self.contracts.get_or_init(|| contracts)),
+        }
     }
 }
 
@@ -86,6 +98,8 @@ impl ProjectEngines {
         document: &Document,
         storage: Storage,
     ) -> Result<Services, Stop> {
+        // A run that another process began, or that began under other bundles, is held to those of now.
+        applied.contracts()?.admit(document)?;
         let (mut services, _) = services::build(&applied.project, document, storage, &applied.models)?;
         services.python = Arc::clone(&self.python);
         services.heavy_work = Arc::clone(&self.heavy_work);

@@ -40,6 +40,9 @@ pub(crate) struct Mcp {
     /// Ask the models even when stave.toml names a recording to replay
     #[arg(long, conflicts_with = "replay")]
     live: bool,
+    /// Hold every run to this runtime bundle or system document, beside the one that stave.toml names
+    #[arg(long, value_name = "FILE", visible_alias = "contracts")]
+    bundle: Option<PathBuf>,
 }
 
 pub(crate) fn mcp(arguments: &Mcp, terminal: Terminal) -> Result<Exit, Stop> {
@@ -51,6 +54,7 @@ pub(crate) fn mcp(arguments: &Mcp, terminal: Terminal) -> Result<Exit, Stop> {
         state_dir: arguments.state_dir.clone(),
         replay: arguments.replay.clone(),
         live: arguments.live,
+        bundle: arguments.bundle.clone(),
         no_studio: true,
         ..Serve::default()
     };

@@ -20,6 +20,8 @@ pub(super) struct NamedProjects {
     folders: Vec<PathBuf>,
     /// The tenant of files that lie in no project.
     tenant: Option<String>,
+    /// What every run is held to beside what its project names.
+    bundle: Option<PathBuf>,
     environment: Environment,
 }
 
@@ -33,7 +35,12 @@ impl NamedProjects {
             }
             folders.push(folder.canonicalize().unwrap_or_else(|_| folder.clone()));
         }
-        Ok(NamedProjects { folders, tenant: arguments.tenant.clone(), environment: Environment::default() })
+        Ok(NamedProjects {
+            folders,
+            tenant: arguments.tenant.clone(),
+            bundle: arguments.bundle.clone(),
+            environment: Environment::default(),
+        })
     }
 
     /// The environment of this process, as far as projects may read it.
@@ -53,6 +60,7 @@ impl NamedProjects {
             None => Project::of(file, sources, diagnostics)?,
         };
         project.environment = self.environment.clone();
+        project.also_held_to.clone_from(&self.bundle);
         if !project.has_file {
             project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
         }

@@ -43,7 +43,8 @@ impl Flows {
                 continue;
             }
             let has_other_secrets = served.secrets != project.secrets_digest();
-            if served.project.settings != project.settings || has_other_secrets {
+            let has_other_bundles = served.bundles != project.bundle_digest();
+            if served.project.settings != project.settings || has_other_secrets || has_other_bundles {
                 let models = self.models(&project);
                 engines.apply(project, models);
                 applied.insert(root.clone());
@@ -57,9 +58,13 @@ impl Flows {
 
     /// The project files that decide how these flows are served, and the folders of their secrets.
     pub(super) fn project_files(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let files = self.engines.keys().map(|root| root.join(project::FILE)).collect();
-        let applied = self.engines.values().map(|engines| engines.applied());
-        (files, applied.filter_map(|applied| applied.project.secrets_folder()).collect())
+        let applied = || self.engines.values().map(|engines| engines.applied());
+        let files = self.engines.keys().map(|root| root.join(project::FILE));
+        let bundles = applied().flat_map(|applied| applied.project.bundle_files());
+        (
+            files.chain(bundles).collect(),
+            applied().filter_map(|applied| applied.project.secrets_folder()).collect(),
+        )
     }
 }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use stave_canon::Value;
 use stave_exec::{Document, DocumentNode};
 use stave_llm::Provider;
-use stave_operations::step_kind;
+use stave_operations::{Receiver, operation, step_kind};
 use stave_runtime::{Secrets, add_secret_names};
 use stave_script::address::written_host;
 use stave_script::allow_list::{
-    AllowLists, http_host_refusal, model_host_refusal, secret_refusal, unlisted_secret,
+    AllowLists, http_host_refusal, model_host_refusal, plant_refusal, secret_refusal, tool_server_refusal,
+    unlisted_secret,
 };
 
 use crate::project::Project;
@@ -28,6 +29,7 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
         node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
         reasons.extend(refused_secrets(&lists, node));
         reasons.extend(refused_host(&lists, node, models));
+        reasons.extend(refused_receivers(&lists, node));
         // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
         let model = node.with.get("model").filter(|model| model.get("endpoint").is_none_or(Value::is_null));
         let word = model.and_then(|model| model.get("provider")?.as_str());
@@ -83,6 +85,28 @@ fn refused_host(lists: &AllowLists, node: &DocumentNode, models: &Models) -> Opt
     let own = lists.provider_hosts.get(provider).map(String::as_str);
     let endpoint = asked.and_then(|host| model_host_refusal(&lists.model_hosts, own, &host));
     request.or(endpoint).map(|found| format!("`{}`: {}", node.id, found.message))
+}
+
+/// Why plants and tool servers that a step names in its text do not answer it.
+fn refused_receivers(lists: &AllowLists, node: &DocumentNode) -> Vec<String> {
+    let written = |name: &str| {
+        let text = node.with.get(name).and_then(Value::as_str);
+        text.filter(|text| !text.contains("${"))
+    };
+    let receiver = operation(&node.kind).map(|operation| operation.receiver);
+    let refusal = match receiver {
+        Some(Receiver::Host { address }) if address != "url" => {
+            written(address).and_then(|endpoint| plant_refusal(&lists.plants, endpoint))
+        }
+        Some(Receiver::Tool { server, .. }) => {
+            written(server).and_then(|server| tool_server_refusal(&lists.tool_servers, server))
+        }
+        _ => None,
+    };
+    let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+    let servers = tools.iter().filter_map(|tool| tool.get("mcp")?.as_str());
+    let of_tools = servers.filter_map(|server| tool_server_refusal(&lists.tool_servers, server));
+    refusal.into_iter().chain(of_tools).map(|found| format!("`{}`: {}", node.id, found.message)).collect()
 }
 
 /// Whether this build has a feature that some operations need. An unknown one is not there.

@@ -28,6 +28,8 @@ pub enum TextSource {
     Written,
     /// A tool or a document brought it, so nobody in the conversation vouches for it.
     Brought,
+    /// The author of the conversation wrote it for the model.
+    Instruction,
 }
 
 /// What an expression of the default policies tells the model to do.

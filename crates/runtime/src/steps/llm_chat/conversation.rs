@@ -11,8 +11,8 @@ use stave_diag::codes::run as codes;
 use stave_llm::prices::Cost;
 use stave_llm::recording::Redactor;
 use stave_llm::{
-    Attempt, CallObserver, CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role,
-    Target, Timeouts, ToolUse, Usage, tokens,
+    Attempt, CallObserver, CallOptions, Error, Message, Provider, Request, Response, ResponseSchema,
+    RetryPolicy, Role, Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
 use stave_request::ModelPlanning;
@@ -53,7 +53,9 @@ pub(super) async fn converse(
     let (blocks, model, kept) = gate::pass(call, arguments, question, model)?;
     let target = target(call, model)?;
     let conversation = Conversation { call, arguments, model, target, retries, kept, rounds };
-    let mut request = block_to_request(&blocks, shape(arguments, model));
+    // Other providers keep the beginning of a message without being told where it ends.
+    let references = question.references.filter(|_| model.provider == Provider::Anthropic);
+    let mut request = block_to_request(&blocks, RequestShape { references, ..shape(arguments, model) });
     let mut repaired = false;
     loop {
         let response = conversation.answer(&mut request).await?;
@@ -251,17 +253,15 @@ impl Conversation<'_> {
         if budget.tokens.is_none() && budget.cost.is_none() {
             return response.usage;
         }
-        let said = response.usage.unwrap_or_default();
-        let has_input = said.input > 0 || said.cache_read > 0 || said.cache_write > 0;
-        if has_input && said.output > 0 {
-            return Some(said);
+        if response.is_metered() {
+            return response.usage;
         }
-        // Counts that are absent, zero or unreadable say nothing, and a reply is not trusted to be free.
+        let said = response.usage.unwrap_or_default();
         let calls = response.tool_calls().map(|call| format!("{}{}", call.name, call.arguments));
         let text: String = std::iter::once(response.text()).chain(calls).collect();
         let output = tokens::count_text(&self.target.model, &text).tokens;
         Some(Usage {
-            input: if has_input { said.input } else { input },
+            input: if said.has_input() { said.input } else { input },
             output: said.output.max(output),
             ..said
         })
@@ -511,6 +511,7 @@ fn shape(arguments: &Arguments, model: &Model) -> RequestShape {
             strict: true,
         }),
         metadata: None,
+        references: None,
     }
 }
 

@@ -120,6 +120,7 @@ async fn written(
         tools: Vec::new(),
         response_schema: None,
         metadata: None,
+        references: None,
     };
     let request = block_to_request(&blocks, shape);
     match conversation::ask_once(call, arguments, model, &request, kept).await {

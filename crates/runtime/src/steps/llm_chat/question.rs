@@ -8,7 +8,7 @@ use stave_block::{BlockIr, Tokenizer, ToolSchema};
 use stave_canon::Object;
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
-use stave_lower::{PromptBlocks, prompt_to_block};
+use stave_lower::{PromptBlocks, prompt_to_block, sent_sections};
 use stave_prompt::compile::{
     Adapter, Parts, PromptPart, Provenance, SectionKind, Sensitivity, TokenCounter, compile,
 };
@@ -37,6 +37,8 @@ pub(super) const SEPARATOR_TOKENS: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) blocks: BlockIr,
+    /// How many blocks end with the last reference, when something comes after it.
+    pub(super) references: Option<usize>,
     /// What the answer has to be; any text when absent.
     pub(super) output: Option<AnswerValidator>,
     /// What happened to it on the way, for those who look at the run later.
@@ -126,7 +128,10 @@ impl Question {
         })?;
         blocks.source_request_hash = way.source_hash();
         way.count(call);
-        Ok(Question { blocks, output, way })
+        let sent = sent_sections(&compiled, native_schema);
+        let last = sent.enumerate().filter(|(_, section)| section.kind == SectionKind::Context).last();
+        let references = last.map(|(index, _)| index + 1).filter(|end| *end < blocks.blocks.len());
+        Ok(Question { blocks, references, output, way })
     }
 }
 
@@ -136,12 +141,19 @@ struct Rendered {
     /// Instructions are one text, as sensitive as the most sensitive value in it.
     system: String,
     sensitivity: Sensitivity,
+    /// What the instructions say that their author did not write.
+    system_values: String,
     pieces: Vec<PromptPart>,
 }
 
 impl Default for Rendered {
     fn default() -> Self {
-        Rendered { system: String::new(), sensitivity: Sensitivity::Public, pieces: Vec::new() }
+        Rendered {
+            system: String::new(),
+            sensitivity: Sensitivity::Public,
+            system_values: String::new(),
+            pieces: Vec::new(),
+        }
     }
 }
 
@@ -153,8 +165,20 @@ impl Rendered {
         };
         let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
         let pieces = render(call, "template", template).await?;
-        Ok(Rendered { system: join(&system), sensitivity, pieces })
+        Ok(Rendered { system: join(&system), sensitivity, system_values: values(&system), pieces })
     }
+}
+
+/// The values among the parts of a text. Those that stand side by side are one text, as the model reads them.
+fn values(parts: &[PromptPart]) -> String {
+    let mut values = String::new();
+    for part in parts {
+        match part.provenance {
+            Provenance::Developer => values.push('\n'),
+            _ => values.push_str(&part.text),
+        }
+    }
+    values
 }
 
 /// A prompt that governance approved, before it is counted.
@@ -172,10 +196,17 @@ pub(super) struct Draft {
 impl Draft {
     /// Governs what was rendered, and reads what it refers to.
     fn new(call: &Call<'_>, arguments: &Arguments, rendered: Rendered) -> Result<Draft, Failure> {
-        let Rendered { system, sensitivity, pieces } = rendered;
+        let Rendered { system, sensitivity, system_values, pieces } = rendered;
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
         let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
+        if !system_values.trim().is_empty() {
+            let content = Content { reference: "system", path: None, text: &system_values };
+            let verdict = call.run.plan.policy.governance.check_content(&[content]);
+            way.found(&verdict.violations);
+            judge(call, &verdict)
+                .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
+        }
         let ir = without_inputs(call, arguments, ir);
         let references = context::resolve(call, arguments, &ir)?;
         let verdict = call.run.plan.policy.governance.check_content(&references.contents());
