@@ -65,3 +65,37 @@ fn message_role(role: PromptRole) -> Role {
         PromptRole::Tool => Role::Tool,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stave_block::{BlockSection, Provenance, Wire, build};
+    use stave_canon::{CountingIds, FixedClock, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn references_are_a_part_of_their_own() {
+        let sections = [
+            (PromptRole::System, "You answer."),
+            (PromptRole::User, "A handbook.\n\n"),
+            (PromptRole::User, "A second one.\n\n"),
+            (PromptRole::User, "When? "),
+            (PromptRole::User, "Where?"),
+        ];
+        let sections =
+            sections.map(|(role, text)| BlockSection::text(role, Provenance::Developer, text.to_owned()));
+        let wire =
+            Wire { tools: None, structured_output_schema: None, source_request: None, tokenizer: None };
+        let clock = FixedClock(Timestamp::UNIX_EPOCH);
+        let blocks = build(sections.to_vec(), &wire, &CountingIds::new(), &clock).unwrap();
+        let parts = |references| {
+            let request = block_to_request(&blocks, RequestShape { references, ..RequestShape::default() });
+            let texts = request.messages.iter().map(|message| message.texts().map(str::to_owned).collect());
+            texts.collect::<Vec<Vec<String>>>()
+        };
+        let (system, all) = ("You answer.", "A handbook.\n\nA second one.\n\nWhen? Where?");
+        assert_eq!(parts(None), [vec![system], vec![all]]);
+        let apart = vec!["A handbook.\n\nA second one.\n\n", "When? Where?"];
+        assert_eq!(parts(Some(3)), [vec![system], apart]);
+    }
+}

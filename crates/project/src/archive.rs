@@ -73,8 +73,14 @@ impl Archive {
 
     fn embedded(project: Project, place: &ArchiveLocation, reads: bool) -> Result<Option<Archive>, Stop> {
         let folder = state_folder::readable(&project, place.state_dir.as_deref())?;
-        if !folder.join(storage::DATABASE).is_file() {
-            return Ok(None);
+        let file = folder.join(storage::DATABASE);
+        if !file.is_file() {
+            // A pipe or a folder of that name is no place without runs.
+            return match file.symlink_metadata() {
+                Err(_) => Ok(None),
+                Ok(_) => Err(Stop::refused(format!("{} is not a regular file", file.display()))
+                    .help("move it away; runs are kept in a database of that name")),
+            };
         }
         let (database, copy) =
             if reads { storage::database_to_read(&folder)? } else { (storage::database(&folder)?, None) };

@@ -2,11 +2,12 @@
 
 use stave_canon::Value;
 
-use super::entry_points::{ALL, EntryPoint, HOSTS, LISTED, answer, fetcher};
+use super::entry_points::{ALL, EntryPoint, HOSTS, LISTED, answer, fetcher, of_server};
 use crate::folder::Folder;
 use crate::json::values;
 use crate::process::stave;
 use crate::scripted::host::HostScript;
+use crate::serve::Served;
 
 /// What a test changes in the compiled files.
 #[derive(Debug, Clone, Copy)]
@@ -139,47 +140,51 @@ async fn every_command_takes_a_bundle() {
     let server = host.serve().await;
     let folder = held(server.port, Change::EnvelopeForbidsNetwork).await;
     folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
-    for arguments in [
-        ["run", "flows/fetcher.yaml"].as_slice(),
-        &["serve", "flows", "--port", "0"],
-        &["mcp", "flows"],
-        &["mcp", "flows", "--http", "--port", "0"],
+    let bundle = ["--bundle", "held/.akc/runtime/b.json"];
+    let program = |arguments: &[&str]| {
+        stave(&folder, [arguments, &bundle].concat()).env("ITEMS_TOKEN", "sk-live-4d1c9a7b2e8f")
+    };
+    let run = ["run", "flows/fetcher.yaml", "--input", "-"];
+    let refused = program(&run).input(r#"{"id": "a"}"#).finish().await.exits(3);
+    assert!(refused.stderr.contains("effect-not-allowed"), "{refused}");
+    for (arguments, entry) in [
+        (["serve", "--port", "0"].as_slice(), EntryPoint::Runs),
+        (&["mcp", "--http", "--port", "0"], EntryPoint::Tool),
     ] {
-        let all = [arguments, &["--bundle", "held/.akc/runtime/b.json"]].concat();
-        let refused = stave(&folder, all).input(r#"{"id": "a"}"#).finish().await;
-        assert_eq!(refused.code, 3, "{arguments:?}: {refused}");
-        assert!(refused.stderr.contains("`fetch` uses the network"), "{arguments:?}: {refused}");
+        let served = Served::of(program(arguments)).await;
+        let said = of_server(entry, &served, "fetcher", r#"{"id": "a"}"#).await;
+        served.end().await;
+        assert!(!said.contains("run_id"), "{arguments:?}: {said}");
     }
     let start = spoken_start(&folder).await;
-    let spoken = stave(&folder, ["rep", "--bundle", "held/.akc/runtime/b.json"]).input(&start).finish().await;
-    assert!(
-        spoken.stdout.contains("effect-not-allowed") || spoken.stdout.contains("uses the network"),
-        "{spoken}"
-    );
+    let spoken = program(&["rep"]).input(&start).finish().await;
+    assert!(spoken.stdout.contains("uses the network"), "{spoken}");
     assert_eq!(host.log.lock().calls.len(), 0);
 }
 
 /// A run that began before the bundle became stricter does nothing more than the bundle of now allows.
 #[tokio::test]
 async fn a_resumed_run_is_held_to_the_bundle_of_now() {
-    let host = HostScript::new(&values(
-        r#"[{"method": "GET", "path": "/items/a", "status": 503, "json": {}, "times": 9}]"#,
-    ));
+    let page = r#"[{"method": "GET", "path": "/items/a", "json": {}, "delay_ms": 60000, "times": 9}]"#;
+    let host = HostScript::new(&values(page));
     let server = host.serve().await;
     let folder = held(server.port, Change::Nothing).await;
     let program = |arguments: &[&str]| stave(&folder, arguments).env("ITEMS_TOKEN", "sk-live-4d1c9a7b2e8f");
     let run = ["run", "flows/fetcher.yaml", "--input", "-", "--run-id", "one"];
-    program(&run).input(r#"{"id": "a"}"#).finish().await.exits(1);
-    let asked = host.log.lock().calls.len();
-    assert!(asked > 0);
+    let mut running = program(&run).input(r#"{"id": "a"}"#).start();
+    while host.log.lock().calls.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    running.kill().await;
     let file = "held/.akc/runtime/b.json";
-    let stricter = folder.read(file).replacen("\"allow_network\":true", "\"allow_network\":false", 1);
-    folder.write(file, &stricter);
+    let mut bundle = stave_canon::parse(&folder.read(file)).unwrap();
+    put(&mut bundle, &["runtime_policy_envelope", "allow_network"], false.into());
+    folder.write(file, bundle.to_string());
     for arguments in [["runs", "resume", "one"], ["runs", "replay", "one"]] {
-        let refused = program(&arguments).finish().await;
+        let refused = program(&arguments).finish().await.exits(3);
         assert!(refused.stderr.contains("uses the network"), "{arguments:?}: {refused}");
     }
-    assert_eq!(host.log.lock().calls.len(), asked);
+    assert_eq!(host.log.lock().calls.len(), 1);
 }
 
 /// A REP request that begins the flow `fetcher`.

@@ -109,7 +109,7 @@ async fn spoken(process: crate::process::Stave, ir: &str, inputs: &str) -> Strin
     process.input(&format!("{start}\n{polls}")).finish().await.stdout
 }
 
-async fn of_server(entry: EntryPoint, served: &Served, flow: &str, request: &str) -> String {
+pub(super) async fn of_server(entry: EntryPoint, served: &Served, flow: &str, request: &str) -> String {
     match entry {
         EntryPoint::Kserve => served.post(&format!("/v1/models/{flow}:predict"), request).await.body,
         EntryPoint::Tool => {

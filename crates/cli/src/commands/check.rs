@@ -79,7 +79,7 @@ pub(crate) fn check(arguments: &Check, terminal: Terminal) -> Result<Exit, Stop>
 fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
-    let mut subjects = read(arguments, paths, &mut sources, &mut diagnostics)?;
+    let (mut subjects, unread) = read(arguments, paths, &mut sources, &mut diagnostics)?;
     let format = if arguments.json { Format::Json } else { arguments.format };
     let mut fixed = 0;
     if arguments.fix {
@@ -96,16 +96,24 @@ fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit
     diagnostics.extend(settings::unknown_names(&subjects, &mut sources)?);
     sort(&mut diagnostics);
     print(&diagnostics, &sources, format, terminal, subjects.len(), fixed);
+    // What could not be read hides nothing about the rest.
+    let mut unread = unread.into_iter();
+    if let Some(last) = unread.next_back() {
+        unread.for_each(|stop| terminal.stop(&stop));
+        return Err(last);
+    }
     Ok(if diagnostics.iter().any(Diagnostic::is_error) { Exit::Invalid } else { Exit::Fine })
 }
 
-/// Every text that the paths stand for. What is wrong with a project file is reported once.
+/// Every text that the paths stand for, and the files in folders that could not be read. What is wrong with a project file is
+/// reported once.
 fn read(
     arguments: &Check,
     paths: &[PathBuf],
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Vec<Checked>, Stop> {
+) -> Result<(Vec<Checked>, Vec<Stop>), Stop> {
+    let mut unread = Vec::new();
     let mut subjects: Vec<Checked> = Vec::new();
     let mut reported = Reported::default();
     let mut of_projects = Vec::new();
@@ -113,7 +121,14 @@ fn read(
         let from_stdin = path.as_os_str() == "-";
         let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
         for file in named {
-            let CheckedText { text, broken_at } = files::read_source(&file)?;
+            let CheckedText { text, broken_at } = match files::read_source(&file) {
+                Ok(read) => read,
+                Err(stop) if file != *path => {
+                    unread.push(stop);
+                    continue;
+                }
+                Err(stop) => return Err(stop),
+            };
             let file = match &arguments.stdin_name {
                 Some(name) if from_stdin => name.clone(),
                 _ => file,
@@ -135,7 +150,7 @@ fn read(
     };
     let others = of_projects.into_iter().filter(|(root, _)| !is_checked(root));
     diagnostics.extend(others.flat_map(|(_, found)| found));
-    Ok(subjects)
+    Ok((subjects, unread))
 }
 
 /// The findings of one text, whatever it holds.

@@ -148,7 +148,10 @@ impl Tally {
             self.take_in(reply);
         }
         self.is_final = !self.goes_on && (output.is_some() || reply.get("error").is_some());
-        self.counts(reply.get("usage"));
+        // A reply may say it twice, and the larger count is charged.
+        for (_, usage) in reply.members().filter(|(name, _)| &**name == "usage") {
+            self.counts(Some(usage));
+        }
     }
 
     /// Bytes passed that are no reply of the interface. They were written all the same.
@@ -378,6 +381,10 @@ mod tests {
             (r#"{"prompt_tokens":1e30,"completion_tokens":9999999999999999999999}"#, (11, 100)),
             (r#"{"prompt_tokens":null,"completion_tokens":[1]}"#, (11, 100)),
             (r#"{}"#, (11, 100)),
+            (
+                r#"{"prompt_tokens":9,"completion_tokens":2000},"usage":{"prompt_tokens":9,"completion_tokens":1}"#,
+                (9, 2000),
+            ),
             (r#"{"prompt_tokens":7,"completion_tokens":0}"#, (7, 100)),
             (
                 r#"{"prompt_tokens":7,"completion_tokens":120,"completion_tokens_details":{"reasoning_tokens":400}}"#,

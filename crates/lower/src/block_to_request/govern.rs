@@ -457,6 +457,54 @@ mod tests {
         }
     }
 
+    fn base64(bytes: &[u8]) -> String {
+        use ::base64::Engine as _;
+        ::base64::engine::general_purpose::STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn a_text_file_in_base64_is_judged_like_its_text() {
+        let file = base64(format!("my key is {SECRET}, keep it").as_bytes());
+        for template in [
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"F"}}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.txt","file_data":"data:text/plain;base64,F"}}]}]}"#,
+        ] {
+            let body = template.replace('F', &file);
+            let surface = Surface::OpenAiChat;
+            assert_eq!(verdict(surface, &body), (GateVerdict::Refuse, body.clone()));
+            let wire = read_wire(&body, Some(surface)).unwrap();
+            let texts: Vec<String> =
+                wire.positions.iter().flat_map(|position| position_texts(&body, position)).collect();
+            assert!(texts.iter().any(|text| text.contains(SECRET)), "{texts:?}");
+        }
+        // What is no text is said by nobody.
+        let image = base64(&[&[0x89, b'P', b'N', b'G', 0xff], SECRET.as_bytes()].concat());
+        let body = format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":[{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{image}"}}}}]}}]}}"#
+        );
+        assert_eq!(verdict(Surface::AnthropicMessages, &body), (GateVerdict::Send, body.clone()));
+        let wire = read_wire(&body, Some(Surface::AnthropicMessages)).unwrap();
+        let mut texts = wire.positions.iter().flat_map(|position| position_texts(&body, position));
+        assert!(texts.all(|text| !text.contains(&image)));
+    }
+
+    #[test]
+    fn a_secret_in_the_name_of_a_model_is_refused() {
+        let body = format!(r#"{{"model":"claude-{SECRET}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+        for surface in [Surface::OpenAiChat, Surface::AnthropicMessages] {
+            assert_eq!(verdict(surface, &body), (GateVerdict::Refuse, body.clone()));
+        }
+    }
+
+    #[test]
+    fn a_document_of_plain_words_is_no_file() {
+        let body = format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":[{{"type":"document","source":{{"type":"text","media_type":"text/plain","data":"notes my key {SECRET}"}}}}]}}]}}"#
+        );
+        let (verdict, sent) = verdict(Surface::AnthropicMessages, &body);
+        assert!(verdict == GateVerdict::Send && !sent.contains(SECRET), "{verdict:?} {sent}");
+    }
+
     #[test]
     fn a_tool_argument_of_the_same_name_is_redacted() {
         for template in [

@@ -31,6 +31,7 @@ pub fn prepare_database(path: &Path) -> Result<(), Stop> {
             .help("move it away, or name another folder with --state-dir"));
     }
     report_looser_mode(path);
+    report_open_folder(path);
     // The log and the index have the mode that the database had when they were made.
     for part in ["-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
@@ -53,6 +54,15 @@ pub(crate) fn report_looser_mode(path: &Path) {
         return;
     };
     warnings::warn_once(&format!("{} can be read by {whom}; chmod 600 {}", path.display(), path.display()));
+}
+
+/// Reports that everybody can put another file in the place of a database.
+fn report_open_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if mode(folder) & (WRITE | STICKY) == WRITE {
+        let folder = folder.display();
+        warnings::warn_once(&format!("the folder {folder} can be written by everybody; chmod 700 {folder}"));
+    }
 }
 
 /// Lets every file that this process makes from now on be its owner's alone. For a process that writes nothing to share.
@@ -106,6 +116,8 @@ pub(crate) fn make_writable(path: &Path) -> std::io::Result<()> {
 const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
 const ENTER: u32 = 0o001;
+/// In such a folder everybody replaces only files of his own.
+const STICKY: u32 = 0o1000;
 
 /// How far the bits of the group are from those of everybody.
 const GROUP: u32 = 3;
@@ -114,7 +126,7 @@ const GROUP: u32 = 3;
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o077)
+    std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & (STICKY | 0o077))
 }
 
 #[cfg(not(unix))]
