@@ -170,12 +170,14 @@ async fn a_resumed_run_is_held_to_the_bundle_of_now() {
     let server = host.serve().await;
     let folder = held(server.port, Change::Nothing).await;
     let program = |arguments: &[&str]| stave(&folder, arguments).env("ITEMS_TOKEN", "sk-live-4d1c9a7b2e8f");
-    let run = ["run", "flows/fetcher.yaml", "--input", "-", "--run-id", "one"];
-    let mut running = program(&run).input(r#"{"id": "a"}"#).start();
-    while host.log.lock().calls.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    running.kill().await;
+    folder.write("a.json", r#"{"id": "a"}"#);
+    let run = ["run", "flows/fetcher.yaml", "--input", "a.json", "--run-id", "one"];
+    let asked = async {
+        while host.log.lock().calls.is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    assert!(program(&run).killed_at(asked).await.is_some(), "the run ended by itself");
     let file = "held/.akc/runtime/b.json";
     let mut bundle = stave_canon::parse(&folder.read(file)).unwrap();
     put(&mut bundle, &["runtime_policy_envelope", "allow_network"], false.into());
