@@ -66,6 +66,7 @@ async fn an_example_on_the_wrong_side_is_noticed() {
         ("shared-flow-name", ExampleKind::Compile),
         ("model-reply-invalid", ExampleKind::Run),
         ("bad-document", ExampleKind::RunDocument),
+        ("effect-not-allowed", ExampleKind::RunBundle),
     ];
     for (code, kind) in kinds {
         let examples = page::examples(stave_diag::lookup(code).expect(code).page);
@@ -127,17 +128,24 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
             Ok((expected, said))
         }
         ExampleKind::RunDocument => run(&folder, page, wanted, example, "flow.ir.json").await,
+        ExampleKind::RunBundle => run(&folder, page, wanted, example, "flow.yaml").await,
         ExampleKind::Unknown(words) => Err(format!("a fence with the words {words:?} is of no known kind")),
     }
 }
 
 /// Compiles the files of an example, each after a line `--- path`.
 async fn compile(folder: &Folder, text: &str) -> Result<(BTreeSet<String>, String), String> {
+    write_files(folder, "sources/", text)?;
+    found(&stave(folder, ["compile", "sources", "--out", "out", "--json"]).outcome().await?)
+}
+
+/// Writes the files of a text, each of which comes after a line `--- path`.
+fn write_files(folder: &Folder, below: &str, text: &str) -> Result<(), String> {
     for file in text.split("--- ").filter(|file| !file.trim().is_empty()) {
         let (path, text) = file.split_once('\n').ok_or("a file of the example has no text")?;
-        folder.write(&format!("sources/{}", path.trim()), text);
+        folder.write(&format!("{below}{}", path.trim()), text);
     }
-    found(&stave(folder, ["compile", "sources", "--out", "out", "--json"]).outcome().await?)
+    Ok(())
 }
 
 /// Errors and warnings of a check, with the exit code that belongs to them.
@@ -176,7 +184,12 @@ async fn run(
     example: &Example,
     file: &str,
 ) -> Result<(BTreeSet<String>, String), String> {
-    folder.write(file, &example.text);
+    let is_held = example.kind == ExampleKind::RunBundle;
+    if is_held {
+        write_files(folder, "", &example.text)?;
+    } else {
+        folder.write(file, &example.text);
+    }
     if page != WITHOUT_PROJECT_FILE || wanted == Wanted::Nothing {
         folder.write(
             "stave.toml",
@@ -190,6 +203,9 @@ async fn run(
     );
     folder.write("request.json", example.request.as_deref().ok_or("the example has no request")?);
     let mut arguments = vec!["run", file, "--input", "request.json", "--json"];
+    if is_held {
+        arguments.extend(["--bundle", "system.json"]);
+    }
     if let Some(recording) = &example.recording {
         folder.write("recording.yaml", recording);
         arguments.extend(["--replay", "recording.yaml"]);

@@ -11,6 +11,13 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
 
     /// Time since an arbitrary fixed point that never goes backwards, for durations.
     fn elapsed(&self) -> Duration;
+
+    /// How long the calling thread has computed, for bounds on work. Time in which other threads have the core does not
+    /// count, so a busy machine rejects nothing that an idle one accepts. Only values of one thread can be compared. A
+    /// clock that cannot tell counts all time.
+    fn computed(&self) -> Duration {
+        self.elapsed()
+    }
 }
 
 /// A clock that stands still.

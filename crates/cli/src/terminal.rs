@@ -52,7 +52,8 @@ impl Terminal {
             Colour::Always => ("\u{1b}[1;31m", "\u{1b}[1m", "\u{1b}[0m"),
             Colour::Never => ("", "", ""),
         };
-        let mut text = format!("{red}error{plain}{bold}: {}{plain}", visible(&stop.message));
+        let code = stop.code.map(|code| format!("[{code}]")).unwrap_or_default();
+        let mut text = format!("{red}error{code}{plain}{bold}: {}{plain}", visible(&stop.message));
         if let Some(help) = &stop.help {
             text.push_str(&format!("\n  {bold}help{plain}: {}", visible(help)));
         }

@@ -18,6 +18,12 @@ impl Clock for SystemClock {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+
+    #[cfg(unix)]
+    fn computed(&self) -> Duration {
+        use nix::time::{ClockId, clock_gettime};
+        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or_else(|_| self.elapsed(), Duration::from)
+    }
 }
 
 /// How many random bytes an id takes.

@@ -165,8 +165,12 @@ async fn every_command_takes_a_bundle() {
 /// A run that began before the bundle became stricter does nothing more than the bundle of now allows.
 #[tokio::test]
 async fn a_resumed_run_is_held_to_the_bundle_of_now() {
-    let page = r#"[{"method": "GET", "path": "/items/a", "json": {}, "delay_ms": 60000, "times": 9}]"#;
-    let host = HostScript::new(&values(page));
+    let host = HostScript::new(&values(
+        r#"[
+            {"method": "GET", "path": "/items/a", "json": {}, "delay_ms": 60000, "times": 9},
+            {"method": "GET", "path": "/items/b", "json": {}, "times": 9}
+        ]"#,
+    ));
     let server = host.serve().await;
     let folder = held(server.port, Change::Nothing).await;
     let program = |arguments: &[&str]| stave(&folder, arguments).env("ITEMS_TOKEN", "sk-live-4d1c9a7b2e8f");
@@ -178,15 +182,17 @@ async fn a_resumed_run_is_held_to_the_bundle_of_now() {
         }
     };
     assert!(program(&run).killed_at(asked).await.is_some(), "the run ended by itself");
+    let run = ["run", "flows/fetcher.yaml", "--input", "-", "--run-id", "two"];
+    program(&run).input(r#"{"id": "b"}"#).finish().await.exits(0);
     let file = "held/.akc/runtime/b.json";
     let mut bundle = stave_canon::parse(&folder.read(file)).unwrap();
     put(&mut bundle, &["runtime_policy_envelope", "allow_network"], false.into());
     folder.write(file, bundle.to_string());
-    for arguments in [["runs", "resume", "one"], ["runs", "replay", "one"]] {
+    for arguments in [["runs", "resume", "one"], ["runs", "replay", "two"]] {
         let refused = program(&arguments).finish().await.exits(3);
         assert!(refused.stderr.contains("uses the network"), "{arguments:?}: {refused}");
     }
-    assert_eq!(host.log.lock().calls.len(), 1);
+    assert_eq!(host.log.lock().calls.len(), 2);
 }
 
 /// A REP request that begins the flow `fetcher`.

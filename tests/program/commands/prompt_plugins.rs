@@ -165,7 +165,7 @@ async fn the_gateway_obeys_them() {
             folder.write("stave.toml", gateway(on_failure, server.port));
             folder.write("plugins/style.py", behaviour.code());
             let served = Served::of(stave(&folder, ["gateway", "--listen", "127.0.0.1:0"])).await;
-            let answered = served.post_when_judged("/v1/chat/completions", ASK).await;
+            let answered = served.post("/v1/chat/completions", ASK).await;
             let place = format!("{behaviour:?} {on_failure}: {answered:?}");
             let refused = is_refused(behaviour, on_failure);
             assert_eq!(answered.status, if refused { 500 } else { 200 }, "{place}");
@@ -201,7 +201,7 @@ async fn the_gateway_judges_what_a_plugin_made_of_a_request() {
         folder.write("stave.toml", gateway("refuse", server.port));
         folder.write("plugins/style.py", &code);
         let served = Served::of(stave(&folder, ["gateway", "--listen", "127.0.0.1:0"])).await;
-        let answered = served.post_when_judged("/v1/chat/completions", ASK).await;
+        let answered = served.post("/v1/chat/completions", ASK).await;
         assert_eq!(answered.status, status, "{code}: {answered:?}");
         assert!(answered.body.contains(words), "{answered:?}");
         served.end().await.exits(0);

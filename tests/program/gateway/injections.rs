@@ -52,7 +52,7 @@ async fn what_instructs_the_model_is_refused_and_what_mentions_it_passes() {
     folder.write("stave.toml", upstream);
     let served = Served::of(stave(&folder, ["gateway", "--listen", "127.0.0.1:0"])).await;
     for (role, text, status) in &cases {
-        let answered = served.post_when_judged("/v1/chat/completions", &request(role, text)).await;
+        let answered = served.post("/v1/chat/completions", &request(role, text)).await;
         assert_eq!(answered.status, *status, "{role}: {text}\n{answered:?}");
         assert_eq!(answered.body.contains("injected_instructions"), *status == 403, "{answered:?}");
     }

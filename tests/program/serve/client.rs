@@ -56,17 +56,6 @@ impl Served {
         self.ask("POST", path, &[("content-type", "application/json")], Some(body)).await
     }
 
-    /// The same for a gateway that may be too busy to judge a request in time, and says so.
-    pub(crate) async fn post_when_judged(&self, path: &str, body: &str) -> Answer {
-        for _ in 0..20 {
-            let answer = self.post(path, body).await;
-            if answer.status != 503 || !answer.body.contains("judging_timeout") {
-                return answer;
-            }
-        }
-        panic!("the gateway has no time to judge a request");
-    }
-
     pub(crate) async fn ask(
         &self,
         method: &str,

@@ -31,6 +31,8 @@ pub enum ExampleKind {
     RunOpcua,
     /// `json run`: an exec document that is run with the request after it.
     RunDocument,
+    /// `text run bundle`: a flow and the system document that holds it, each after a line `--- path`, and then the request.
+    RunBundle,
     /// `json exec`: an exec document.
     Exec,
     /// `json prompt`: a Prompt IR document.
@@ -59,6 +61,7 @@ impl ExampleKind {
             "yaml run" => ExampleKind::Run,
             "yaml run opcua" => ExampleKind::RunOpcua,
             "json run" => ExampleKind::RunDocument,
+            "text run bundle" => ExampleKind::RunBundle,
             "json exec" => ExampleKind::Exec,
             "json prompt" => ExampleKind::Prompt,
             "json system" => ExampleKind::System,
@@ -74,7 +77,10 @@ impl ExampleKind {
     /// Whether examples of this kind are run, and so have a request.
     #[must_use]
     pub fn is_run(&self) -> bool {
-        matches!(self, ExampleKind::Run | ExampleKind::RunOpcua | ExampleKind::RunDocument)
+        matches!(
+            self,
+            ExampleKind::Run | ExampleKind::RunOpcua | ExampleKind::RunDocument | ExampleKind::RunBundle
+        )
     }
 }
 

@@ -23,8 +23,7 @@ use super::upstream::Upstream;
 use crate::config::{Enforcement, RequestPolicy};
 use crate::records::GateDecision;
 
-/// How long gate and policies may look at one request. The time is linear in the body, so that only a machine without time to
-/// spare comes to this.
+/// How long gate and policies may compute for one request. The time is linear in the body.
 const LONGEST_JUDGING: Duration = Duration::from_secs(1);
 
 /// What was decided about a request that may be sent.
@@ -77,7 +76,7 @@ pub(crate) struct Judge<'j> {
     pub(crate) tenant: &'j str,
     pub(crate) ids: &'j dyn Ids,
     pub(crate) clock: &'j dyn Clock,
-    /// When judging began, by the clock.
+    /// How much this thread had computed when judging began.
     pub(crate) began: Duration,
 }
 
@@ -118,7 +117,7 @@ impl Judge<'_> {
 
     /// Whether judging has taken longer than it may.
     fn is_late(&self) -> bool {
-        self.clock.elapsed().saturating_sub(self.began) > LONGEST_JUDGING
+        self.clock.computed().saturating_sub(self.began) > LONGEST_JUDGING
     }
 
     fn decide(

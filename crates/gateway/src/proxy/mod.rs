@@ -32,6 +32,7 @@ mod tap;
 mod traced;
 mod upstream;
 mod upstream_request;
+mod warm_up;
 
 pub use gateway::{Gateway, GatewayOptions};
 pub use setup::BadSetup;

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::queue::{FairQueue, Waiting};
 use super::seen::CleanPrefixes;
 use super::upstream::{BadUpstream, Upstream};
+use super::warm_up::compile_rules;
 use crate::config::{GatewayConfig, RouteTarget, fits};
 
 /// On how many requests plugins may work at the same time. Each holds a thread.
@@ -99,6 +100,7 @@ impl Setup {
                 || FairQueue::new(limits.concurrency, Waiting::Together(limits.waiting)),
                 |before| Arc::clone(&before.queue),
             );
+        compile_rules(&config.policy);
         let tenant = config.tenant.as_str().into();
         let plugin_queue = FairQueue::new(PLUGIN_TURNS, Waiting::Together(limits.waiting));
         Ok(Setup { tenant, upstreams, queue, plugin_queue, clean: CleanPrefixes::default(), config })

@@ -40,7 +40,7 @@ pub(super) fn ready(
         tenant: &tenant,
         ids: &*core.ids,
         clock: &*core.clock,
-        began,
+        began: core.clock.computed(),
     };
     let now = core.seconds();
     let prepared = |candidate: &Candidate| {
