@@ -72,7 +72,20 @@ struct Day {
     foreign: i64,
 }
 
+/// Money that is set aside and not spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct InFlight {
+    /// For requests of this process.
+    pub(super) own: i64,
+    /// For requests of other processes, and of those that ended before they settled.
+    pub(super) foreign: i64,
+}
+
 impl Day {
+    fn in_flight(self) -> InFlight {
+        InFlight { own: self.reserved, foreign: self.foreign }
+    }
+
     fn sum(self) -> i64 {
         self.committed.saturating_add(self.pending).saturating_add(self.reserved).saturating_add(self.foreign)
     }
@@ -88,6 +101,23 @@ impl Ledger {
     pub(super) fn month(&self, calendar: Calendar) -> i64 {
         let days = self.days.range(calendar.month_starts..calendar.next_month);
         days.fold(0, |sum, (_, day)| sum.saturating_add(day.sum()))
+    }
+
+    /// How much of that is only set aside for requests in flight, by this process and by others.
+    pub(super) fn in_flight(&self, calendar: Calendar) -> InFlight {
+        self.days.get(&calendar.day).copied().unwrap_or_default().in_flight()
+    }
+
+    /// The same over the month.
+    pub(super) fn in_flight_of_month(&self, calendar: Calendar) -> InFlight {
+        let days = self.days.range(calendar.month_starts..calendar.next_month);
+        days.fold(InFlight::default(), |sum, (_, day)| {
+            let day = day.in_flight();
+            InFlight {
+                own: sum.own.saturating_add(day.own),
+                foreign: sum.foreign.saturating_add(day.foreign),
+            }
+        })
     }
 
     /// Adds to what is set aside, or takes from it.

@@ -9,7 +9,10 @@ use stave_canon::Timestamp;
 use super::KeyLimits;
 use super::admission::{Refusal, RefusalKind};
 use super::bucket::Bucket;
-use super::ledger::{Calendar, Ledger, nanodollars};
+use super::ledger::{Calendar, InFlight, Ledger, nanodollars};
+
+/// How long a client waits for requests in flight to be settled.
+const UNTIL_SETTLED: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Used>);
@@ -122,20 +125,38 @@ fn budgets(
     (money, whole): (i64, i64),
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let refuse = |kind, retry_after| Err(Refusal { kind, retry_after: Some(retry_after) });
     let smallest = [limits.day_budget, limits.month_budget].into_iter().flatten().map(nanodollars).min();
     if smallest.is_some_and(|limit| whole > limit) {
         return Err(Refusal { kind: RefusalKind::BeyondLimit, retry_after: None });
     }
-    if let Some(limit) = limits.day_budget.map(nanodollars)
-        && spent.day(calendar).saturating_add(money) > limit
-    {
-        return refuse(RefusalKind::DayBudget, calendar.until_tomorrow(now));
+    // A budget whose end is further away decides how long to wait.
+    if let Some(limit) = limits.month_budget.map(nanodollars) {
+        let missing = spent.month(calendar).saturating_add(money).saturating_sub(limit);
+        if missing > 0 {
+            let in_flight = spent.in_flight_of_month(calendar);
+            let retry_after = when_released(missing, in_flight, calendar.until_next_month(now));
+            return Err(Refusal { kind: RefusalKind::MonthBudget, retry_after });
+        }
     }
-    if let Some(limit) = limits.month_budget.map(nanodollars)
-        && spent.month(calendar).saturating_add(money) > limit
-    {
-        return refuse(RefusalKind::MonthBudget, calendar.until_next_month(now));
+    if let Some(limit) = limits.day_budget.map(nanodollars) {
+        let missing = spent.day(calendar).saturating_add(money).saturating_sub(limit);
+        if missing > 0 {
+            let in_flight = spent.in_flight(calendar);
+            let retry_after = when_released(missing, in_flight, calendar.until_tomorrow(now));
+            return Err(Refusal { kind: RefusalKind::DayBudget, retry_after });
+        }
     }
     Ok(())
+}
+
+/// How long to wait for the money that is missing. Requests in flight give back most of what is set aside for them, and
+/// this process settles its own soon. When other processes do is not known.
+fn when_released(missing: i64, in_flight: InFlight, until_renewed: Duration) -> Option<Duration> {
+    if missing <= in_flight.own {
+        Some(UNTIL_SETTLED)
+    } else if missing <= in_flight.own.saturating_add(in_flight.foreign) {
+        None
+    } else {
+        Some(until_renewed)
+    }
 }

@@ -17,7 +17,7 @@ use super::attempts::ask;
 use super::cost_bound::CostBound;
 use super::entry::Entry;
 use super::gateway::Core;
-use super::headers::REQUEST_ID;
+use super::headers::{REQUEST_ID, attempts_header};
 use super::heavy_work::on_body;
 use super::interface::{Endpoint, Fault};
 use super::judge::Denied;
@@ -41,7 +41,9 @@ pub(crate) async fn answer(core: &Arc<Core>, endpoint: Endpoint, parts: Parts, b
             if entry.record.outcome == RequestOutcome::Cancelled {
                 entry.record.outcome = RequestOutcome::Refused;
             }
-            fault.into_reply(endpoint.surface())
+            let mut reply = fault.into_reply(endpoint.surface());
+            attempts_header(&entry, reply.headers_mut());
+            reply
         }
     };
     if let Some(id) = id {

@@ -29,9 +29,6 @@ pub(super) fn own_headers(entry: &Entry, headers: &mut HeaderMap) {
     if let Some(upstream) = &record.upstream {
         put(UPSTREAM, upstream);
     }
-    if record.attempts > 1 {
-        put(ATTEMPTS, &record.attempts.to_string());
-    }
     if let Some(reason) = &record.not_planned {
         put(CACHE, reason);
     } else if !record.breakpoints.is_empty() {
@@ -39,6 +36,14 @@ pub(super) fn own_headers(entry: &Entry, headers: &mut HeaderMap) {
     }
     if let Some(reason) = &record.failed_open {
         put(FAILED_OPEN, reason);
+    }
+    attempts_header(entry, headers);
+}
+
+/// Says how often upstreams were asked, also when none of them answered.
+pub(super) fn attempts_header(entry: &Entry, headers: &mut HeaderMap) {
+    if entry.record.attempts > 1 {
+        headers.insert(ATTEMPTS, HeaderValue::from(entry.record.attempts));
     }
 }
 

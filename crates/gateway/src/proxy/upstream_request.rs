@@ -12,7 +12,7 @@ use super::judge::{Denied, Judge};
 use super::prepare::{Prepared, prepare};
 use super::received::Received;
 use super::setup::Candidate;
-use crate::records::Digest;
+use crate::records::{Digest, GateDecision};
 
 /// A request made ready for an upstream, with everything that is to be known about its bytes.
 pub(super) struct Ready {
@@ -48,15 +48,17 @@ pub(super) fn ready(
     };
     let mut candidate = candidate;
     let mut made = prepared(&candidate);
-    if let Ok(Prepared { route: Some(route), decisions, .. }) = &made {
+    if let Ok(Prepared { route: Some(route), decisions, .. }) = &mut made {
+        // The destination judges again, and what sent the request there belongs to the record as well.
+        let (route, decided) = (std::mem::take(route), std::mem::take(decisions));
         let refused = || {
             let message = format!("the request may only go to `{route}`, which cannot take it");
             Denied {
                 fault: Fault::new(StatusCode::FORBIDDEN, "content_refused", message),
-                decisions: decisions.clone(),
+                decisions: Vec::new(),
             }
         };
-        made = match setup.named(route) {
+        made = match setup.named(&route) {
             Some(upstream) => {
                 candidate = Candidate { upstream: Arc::clone(upstream), model: candidate.model };
                 match prepared(&candidate) {
@@ -66,6 +68,10 @@ pub(super) fn ready(
             }
             None => Err(refused()),
         };
+        match &mut made {
+            Ok(prepared) => prepared.decisions = joined(decided, std::mem::take(&mut prepared.decisions)),
+            Err(denied) => denied.decisions = joined(decided, std::mem::take(&mut denied.decisions)),
+        }
     }
     entry.record.durations.own += core.clock.elapsed().saturating_sub(began);
     // Another upstream may be asked next.
@@ -87,10 +93,20 @@ pub(super) fn ready(
             Ok(Ready { candidate, prepared, content, sent_hash })
         }
         Err(Denied { fault, decisions }) => {
-            entry.record.gates = received.plugins.iter().cloned().chain(decisions).collect();
+            entry.record.gates = joined(received.plugins.clone(), decisions);
             Err(fault)
         }
     }
+}
+
+/// All decisions, each once: judging for a second upstream finds again what it found for the first.
+fn joined(mut decisions: Vec<GateDecision>, more: Vec<GateDecision>) -> Vec<GateDecision> {
+    for decision in more {
+        if !decisions.contains(&decision) {
+            decisions.push(decision);
+        }
+    }
+    decisions
 }
 
 /// Writes down what is about to be sent.

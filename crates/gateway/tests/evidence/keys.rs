@@ -179,6 +179,36 @@ fn a_budget_holds_when_requests_run_at_once() {
 }
 
 #[test]
+fn a_budget_that_only_requests_in_flight_use_up_is_soon_free_again() {
+    let place = Place::new();
+    let limits = KeyLimits { day_budget: budget(100), month_budget: budget(150), ..KeyLimits::default() };
+    let issued = place.issue(&new_key("one", limits));
+    let evidence = place.evidence();
+    let keys = evidence.keys();
+    let key = keys.authenticate(issued.text.expose()).expect("the key is good");
+    let soon = Some(Duration::from_secs(1));
+    let first = keys.admit(&key, "m", money(1, 90), time(NOON)).expect("it is admitted");
+    let waits = refused(&keys, &key, money(1, 20), NOON);
+    assert_eq!(waits, Refusal { kind: RefusalKind::DayBudget, retry_after: soon });
+    first.settle(1, cents(50));
+    let second = keys.admit(&key, "m", money(1, 40), time(NOON)).expect("most of it was given back");
+    // 50 cents are spent, so 60 do not fit today, whatever the request in flight costs.
+    let later = refused(&keys, &key, money(1, 60), NOON);
+    let tomorrow = Some(Duration::from_secs(12 * 3600));
+    assert_eq!(later, Refusal { kind: RefusalKind::DayBudget, retry_after: tomorrow });
+    drop(second);
+    drop(keys.admit(&key, "m", money(1, 50), time(NOON)).expect("all of it was given back"));
+
+    // The month counts too: 50 spent and 60 in flight leave 40.
+    let tuesday = "2026-11-17T00:00:00Z";
+    let third = keys.admit(&key, "m", money(1, 60), time(tuesday)).expect("a new day");
+    let month = refused(&keys, &key, money(1, 41), tuesday);
+    assert_eq!(month, Refusal { kind: RefusalKind::MonthBudget, retry_after: soon });
+    drop(third);
+    keys.admit(&key, "m", money(1, 41), time(tuesday)).expect("it was given back").settle(1, cents(0));
+}
+
+#[test]
 fn budgets_survive_a_restart_and_end_with_their_day_and_month() {
     let place = Place::new();
     let limits = KeyLimits { day_budget: budget(100), month_budget: budget(150), ..KeyLimits::default() };

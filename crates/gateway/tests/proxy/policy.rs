@@ -162,6 +162,36 @@ async fn secrets_are_taken_out_refused_or_sent_where_they_may_be() {
     assert_eq!(scene.post("/v1/messages", &secret).await.header("x-stave-upstream"), Some("inside"));
     assert_eq!(inside.calls()[0].body, secret);
     assert_eq!(scene.post("/v1/messages", &asking("hi")).await.header("x-stave-upstream"), Some("outside"));
+    let records = scene.records_of(2).await;
+    let gates = records[0].gates.as_deref().unwrap_or_default();
+    assert!(gates.contains(r#""action":"route""#) && gates.contains("aws_access_key"), "{gates}");
+    assert_eq!(records[1].gates, None);
+}
+
+#[tokio::test]
+async fn the_record_of_a_routed_request_says_which_label_sent_it_there() {
+    let outside = Upstream::always(whole(200, "", MESSAGES_REPLY)).await;
+    let inside = Upstream::always(whole(200, "", MESSAGES_REPLY)).await;
+    let list = [("outside", &outside, Provider::Anthropic), ("inside", &inside, Provider::Anthropic)];
+    for (accepts, status) in [(Sensitivity::Restricted, 200), (Sensitivity::Public, 403)] {
+        let mut settings = several(&list);
+        settings.upstreams[1].accepts = accepts;
+        settings.policy.sensitivity = SensitivityPolicy {
+            restricted: GateAction::Route("inside".into()),
+            ..SensitivityPolicy::default()
+        };
+        let classes = [("patients".to_owned(), Sensitivity::Restricted)].into_iter().collect();
+        settings.policy.labels.headers = [("x-data-class".to_owned(), classes)].into_iter().collect();
+        let scene = Scene::new(settings).await;
+        let header = "x-data-class: patients\r\n";
+        let answer = scene.client().await.post("/v1/messages", header, &asking("hi")).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+        let records = scene.records_of(1).await;
+        let gates = records[0].gates.as_deref().unwrap_or_default();
+        assert!(gates.contains(r#""action":"route""#) && gates.contains("header_label"), "{gates}");
+        assert_eq!(gates.matches("header_label").count(), 1, "{gates}");
+    }
+    assert_eq!((outside.calls().len(), inside.calls().len()), (0, 1));
 }
 
 #[tokio::test]
