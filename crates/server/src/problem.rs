@@ -216,6 +216,7 @@ fn title_of(kind: FailureKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem_codes::{PROBLEM_CODES, problem_code};
 
     #[test]
     fn each_kind_of_failure_has_the_status_that_clients_act_on() {
@@ -236,6 +237,27 @@ mod tests {
         ];
         for (kind, code, status) in cases {
             assert_eq!(status_of(kind, code).as_u16(), status, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_a_run_is_refused_with_is_described() {
+        let run = || "run_1".to_owned();
+        for error in [
+            JournalError::Ended { run: run(), status: stave_runtime::journal::RunStatus::Ok },
+            JournalError::Busy(run()),
+            JournalError::Exists(run()),
+            JournalError::Quarantined(run()),
+            JournalError::AuthNeeded(run()),
+            JournalError::AuthDiffers(run()),
+            JournalError::AuthRefused(run()),
+            JournalError::StateConflict,
+        ] {
+            let problem = Problem::journal(&error);
+            assert!(problem_code(problem.code()).is_some(), "{}", problem.code());
+        }
+        for (code, _) in PROBLEM_CODES {
+            assert!(stave_diag::lookup(code).is_none(), "{code} has two descriptions");
         }
     }
 

@@ -3,15 +3,17 @@
 //!
 //! Invariants: every interrupted run is resumed, the oldest first, in batches, and before starts of its tenant that wait: it
 //! began before they came. A project does not wait for the runs of another. A run that was in flight when its process
-//! died may have taken the process down: after the first crash such suspects are resumed in small groups, after the
-//! second one at a time. Quarantined runs and runs whose
-//! request had `auth`, which is never stored and not kept by this process, are left to people.
+//! died may have taken the process down: after the first crash such suspects are resumed in small groups, the first of them
+//! before the runs that had not begun, which are younger. After the second crash they are resumed one at a time and last,
+//! so that a run that kills the server does not keep the others from running. Quarantined runs and runs whose request had `auth`, which
+//! is never stored and not kept by this process, are left to people.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use stave_canon::Timestamp;
 use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
 
 use crate::access::Principal;
@@ -91,50 +93,73 @@ impl Shared {
         archive: &Arc<TenantRuns>,
         refused: &HashSet<(String, String)>,
     ) -> Vec<(String, String)> {
-        let (mut suspects, mut left) = (Vec::new(), Vec::new());
-        let name = |run: &RunSummary| (archive.tenant.clone(), run.id.clone());
-        let mut after = None;
-        loop {
-            let filter = RunFilter {
-                status: Some(RunStatus::Interrupted),
-                limit: Some(BATCH),
-                oldest_first: true,
-                after: after.take(),
-                ..RunFilter::default()
-            };
-            let Ok(runs) = archive.runs.list(filter).await else { return left };
-            let Some(last) = runs.last() else { break };
-            after = Some((last.started_at, last.id.clone()));
-            let runs = runs.into_iter().filter(|run| !refused.contains(&name(run)));
-            let (suspected, others): (Vec<_>, Vec<_>) = runs.partition(|run| run.crashes > 0);
-            suspects.extend(suspected);
-            if self.is_draining() {
-                return left;
-            }
-            // They take their places in their order before any of them is read.
-            let resumed = others.iter().map(|run| self.resume_one(archive, run));
-            let resumed = futures_util::future::join_all(resumed.collect::<Vec<_>>()).await;
-            left.extend(unresumed(&others, resumed).map(name));
+        let mut suspects = Vec::new();
+        let mut pages = Pages::of(archive, refused);
+        while let Some(runs) = pages.next().await {
+            suspects.extend(runs.into_iter().filter(|run| run.crashes > 0));
         }
         let (twice, once): (Vec<_>, Vec<_>) = suspects.into_iter().partition(|run| run.crashes > 1);
-        for group in once.chunks(GROUP).chain(twice.chunks(1)) {
+        let mut groups = once.chunks(GROUP).chain(twice.chunks(1));
+        // Runs that were in flight are older than those that had not begun, so the first of them take their places first.
+        let first = self.resume_group(archive, once.get(..GROUP.min(once.len())).unwrap_or_default());
+        if !once.is_empty() {
+            groups.next();
+        }
+        let others = self.resume_others(archive, refused);
+        let (mut left, others) = futures_util::future::join(first, others).await;
+        left.extend(others);
+        for group in groups {
             if self.is_draining() {
                 return left;
             }
-            let resumed = group.iter().map(|run| {
-                let resuming = self.resume_one(archive, run);
-                async {
-                    let is_resumed = resuming.await;
-                    if is_resumed {
-                        self.watch_suspect(archive, run).await;
-                    }
-                    is_resumed
-                }
-            });
-            let resumed = futures_util::future::join_all(resumed.collect::<Vec<_>>()).await;
-            left.extend(unresumed(group, resumed).map(name));
+            left.extend(self.resume_group(archive, group).await);
         }
         left
+    }
+
+    /// Resumes the runs that were not in flight when their process died, in batches.
+    async fn resume_others(
+        self: &Arc<Self>,
+        archive: &Arc<TenantRuns>,
+        refused: &HashSet<(String, String)>,
+    ) -> Vec<(String, String)> {
+        let mut left = Vec::new();
+        let mut pages = Pages::of(archive, refused);
+        while let Some(mut runs) = pages.next().await {
+            if self.is_draining() {
+                return left;
+            }
+            runs.retain(|run| run.crashes == 0);
+            // They take their places in their order before any of them is read.
+            let resumed = runs.iter().map(|run| self.resume_one(archive, run));
+            let resumed = futures_util::future::join_all(resumed.collect::<Vec<_>>()).await;
+            left.extend(unresumed(&runs, resumed).map(|run| name_of(archive, run)));
+        }
+        left
+    }
+
+    /// Takes places for a group of suspects at once, resumes them and watches them. Returns those that cannot be resumed
+    /// here.
+    fn resume_group<'r>(
+        self: &'r Arc<Self>,
+        archive: &'r Arc<TenantRuns>,
+        group: &'r [RunSummary],
+    ) -> impl Future<Output = Vec<(String, String)>> + 'r {
+        let resumed = group.iter().map(|run| {
+            let resuming = self.resume_one(archive, run);
+            async move {
+                let is_resumed = resuming.await;
+                if is_resumed {
+                    self.watch_suspect(archive, run).await;
+                }
+                is_resumed
+            }
+        });
+        let resumed: Vec<_> = resumed.collect();
+        async move {
+            let resumed = futures_util::future::join_all(resumed).await;
+            unresumed(group, resumed).map(|run| name_of(archive, run)).collect()
+        }
     }
 
     /// Takes a place for one run at once, and resumes it when its turn has come; `false` when it cannot be resumed here.
@@ -178,6 +203,39 @@ impl Shared {
             () = reach(&mut phase, Phase::Draining) => {}
         }
     }
+}
+
+/// The interrupted runs of a project, the oldest first, without those that are refused.
+struct Pages<'r> {
+    archive: &'r TenantRuns,
+    refused: &'r HashSet<(String, String)>,
+    after: Option<(Timestamp, String)>,
+}
+
+impl<'r> Pages<'r> {
+    fn of(archive: &'r TenantRuns, refused: &'r HashSet<(String, String)>) -> Pages<'r> {
+        Pages { archive, refused, after: None }
+    }
+
+    /// The next runs; `None` after the last, or when they cannot be read.
+    async fn next(&mut self) -> Option<Vec<RunSummary>> {
+        let filter = RunFilter {
+            status: Some(RunStatus::Interrupted),
+            limit: Some(BATCH),
+            oldest_first: true,
+            after: self.after.take(),
+            ..RunFilter::default()
+        };
+        let mut runs = self.archive.runs.list(filter).await.ok()?;
+        let last = runs.last()?;
+        self.after = Some((last.started_at, last.id.clone()));
+        runs.retain(|run| !self.refused.contains(&name_of(self.archive, run)));
+        Some(runs)
+    }
+}
+
+fn name_of(archive: &TenantRuns, run: &RunSummary) -> (String, String) {
+    (archive.tenant.clone(), run.id.clone())
 }
 
 /// The runs that were not resumed.

@@ -14,7 +14,12 @@ pub(crate) fn explain(arguments: &Explain, terminal: Terminal) -> Result<Exit, S
         return Ok(Exit::Fine);
     };
     let Some(info) = lookup(name) else {
+        if let Some(says) = stave_server::problem_code(name) {
+            http_code(name, says, arguments.json);
+            return Ok(Exit::Fine);
+        }
         let known = CODES.iter().copied().flatten().map(|info| info.code.0);
+        let known = known.chain(stave_server::PROBLEM_CODES.iter().map(|(code, _)| *code));
         let stop = Stop::invalid(format!("there is no code `{name}`"));
         if step_kind(name).is_some() {
             return Err(stop.help(format!("`stave ops {name}` describes the operation")));
@@ -34,6 +39,16 @@ pub(crate) fn explain(arguments: &Explain, terminal: Terminal) -> Result<Exit, S
         terminal::out_styled(page::to_terminal(info.page, terminal.stdout).trim_end());
     }
     Ok(Exit::Fine)
+}
+
+/// A code that only the HTTP interface answers with, which has no page.
+fn http_code(code: &str, says: &str, json: bool) {
+    if json {
+        let row = Value::from_iter([("code", code), ("severity", "error"), ("summary", says)]);
+        terminal::out(&row.to_string());
+    } else {
+        terminal::out(&format!("{code}: {says}\n\n`stave serve` answers with this code; see docs/serve.md."));
+    }
 }
 
 fn list(json: bool) {

@@ -47,7 +47,11 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
-        let document = RunReportDocument::from(&report);
+        let mut document = RunReportDocument::from(&report);
+        if report.status() == RunStatus::Waiting {
+            // A run that waits has not failed, as `GET /runs/{run}` says too.
+            document.error = None.into();
+        }
         return Ok(typed_of_run(code_of(report.status()), &document, &report.run_id));
     }
     let body = StartedRun { run_id: started.run_id.clone(), flow, status: started.status() };

@@ -34,10 +34,11 @@ pub(super) async fn gateway(
         .ok_or_else(|| Problem::bad_request(format!("`hours` must be a number from 1 to {MOST_HOURS}")))?;
     let projects = recorded(call, studio);
     let project = match call.parameter("project") {
-        Some(wanted) => {
-            let known = projects.iter().find(|project| *project == wanted);
-            known.ok_or_else(|| Problem::not_found("project", wanted))?
-        }
+        Some(wanted) => match projects.iter().find(|project| *project == wanted) {
+            Some(project) => project,
+            None if is_visible(call, studio, wanted) => return Ok(nothing()),
+            None => return Err(Problem::not_found("project", wanted)),
+        },
         None => match projects.first() {
             Some(project) => project,
             None => return Ok(nothing()),
@@ -75,6 +76,12 @@ fn recorded(call: &Call<'_>, studio: &Studio) -> Vec<String> {
     let visible =
         projects.filter(|project| call.principal.may_see(&project.tenant)).map(|project| project.id);
     visible.filter(|project| studio.workspace.has_gateway(project)).collect()
+}
+
+/// Whether there is such a project and it may be seen, with or without a gateway.
+fn is_visible(call: &Call<'_>, studio: &Studio, wanted: &str) -> bool {
+    let mut projects = studio.workspace.projects().into_iter();
+    projects.any(|project| project.id == wanted && call.principal.may_see(&project.tenant))
 }
 
 fn nothing() -> Either<GatewayRecords, NoGateway> {
