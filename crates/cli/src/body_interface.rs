@@ -26,4 +26,24 @@ impl ProviderWord {
             }
         }
     }
+
+    /// The members of a body that hold texts in another interface and none in this one: they are no part of its blocks.
+    pub(crate) fn foreign_texts(self, body: &str) -> Vec<&'static str> {
+        let own = self.surface(body);
+        let is_foreign = |(name, surfaces): &&(&str, &[Surface])| {
+            !surfaces.contains(&own) && locate_key(body, &format!("/{name}")).is_some()
+        };
+        TEXTS.iter().filter(is_foreign).map(|(name, _)| *name).collect()
+    }
 }
+
+/// The members of bodies that hold texts, with the interfaces that know them.
+const TEXTS: [(&str, &[Surface]); 7] = [
+    ("system", &[Surface::AnthropicMessages]),
+    ("messages", &[Surface::AnthropicMessages, Surface::OpenAiChat]),
+    ("instructions", &[Surface::OpenAiResponses]),
+    ("input", &[Surface::OpenAiResponses]),
+    ("systemInstruction", &[Surface::GeminiGenerateContent]),
+    ("system_instruction", &[Surface::GeminiGenerateContent]),
+    ("contents", &[Surface::GeminiGenerateContent]),
+];

@@ -1,6 +1,6 @@
 //! What a run came to: its exit code, and what people see of it.
 
-use stave_runtime::{FailureKind, RunReport, Status};
+use stave_runtime::{FailureKind, RunFailure, RunReport, Status};
 
 use crate::exit::{Exit, Stop};
 use crate::table;
@@ -19,36 +19,52 @@ pub(crate) fn print(report: &RunReport, terminal: Terminal) {
     terminal::error_styled(&table::nodes(report, report.status(), terminal.stderr));
     match &report.result {
         Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
+        Err(failed) => terminal.stop(&stop_of(report, failed)),
+    }
+    handled(report).for_each(|note| terminal::error(&note));
+}
+
+/// All of that on stdout, where the report is what was asked for.
+pub(crate) fn print_shown(report: &RunReport, terminal: Terminal) {
+    terminal::out_styled(&table::nodes(report, report.status(), terminal.stdout));
+    match &report.result {
+        Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
         Err(failed) => {
-            let place = failed
-                .failure
-                .origin
-                .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
+            let terminal = Terminal { stderr: terminal.stdout, ..terminal };
+            terminal::out_styled(&terminal.stop_text(&stop_of(report, failed)));
+        }
+    }
+    handled(report).for_each(|note| terminal::out(&note));
+}
+
+/// Why a run has no answer, and what to do.
+fn stop_of(report: &RunReport, failed: &RunFailure) -> Stop {
+    let failure = &failed.failure;
+    let run = &report.run_id;
+    match failure.kind {
+        FailureKind::Interrupted => {
+            Stop::invalid(&failure.message).help(format!("`stave runs resume {run}` continues it"))
+        }
+        FailureKind::Waiting => {
+            let node = failed.node.as_deref().unwrap_or("NODE");
+            Stop::invalid(&failure.message)
+                .help(format!("`stave runs approve {run} {node}` approves it; with --deny it is denied"))
+        }
+        _ => {
+            let place =
+                failure.origin.map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
-            if failed.failure.kind == FailureKind::Interrupted {
-                terminal.stop(
-                    &Stop::invalid(&failed.failure.message)
-                        .help(format!("`stave runs resume {}` continues it", report.run_id)),
-                );
-                return;
-            }
-            if failed.failure.kind == FailureKind::Waiting {
-                let node = failed.node.as_deref().unwrap_or("NODE");
-                terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(
-                    "`stave runs approve {} {node}` approves it; with --deny it is denied",
-                    report.run_id
-                )));
-                return;
-            }
-            let message = format!("{node}{}{}", failed.failure.message.trim_end(), place.unwrap_or_default());
-            terminal.stop(
-                &Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)),
-            );
+            let message = format!("{node}{}{}", failure.message.trim_end(), place.unwrap_or_default());
+            Stop::invalid(message).help(format!("`stave explain {}` says more", failure.code))
         }
     }
-    for node in report.nodes.iter().filter(|node| node.status == Status::Error) {
-        if let (Some(failure), Ok(_)) = (&node.failure, &report.result) {
-            terminal::error(&format!("note: `{}` failed and was handled: {}", node.id, failure.message));
-        }
-    }
+}
+
+/// What failed in a run that has an answer.
+fn handled(report: &RunReport) -> impl Iterator<Item = String> {
+    let failed = report.nodes.iter().filter(|node| node.status == Status::Error && report.result.is_ok());
+    failed.filter_map(|node| {
+        let failure = node.failure.as_ref()?;
+        Some(format!("note: `{}` failed and was handled: {}", node.id, failure.message))
+    })
 }

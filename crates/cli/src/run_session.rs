@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use stave_canon::Clock;
 use stave_exec::Document;
-use stave_runtime::EmbeddedEngine;
 use stave_runtime::journal::SqliteJournal;
+use stave_runtime::{EmbeddedEngine, RunReport};
 use stave_script::PythonPool;
 use tokio::task::JoinHandle;
 
@@ -112,19 +112,32 @@ impl RunSession {
         Ok(RunSession { engine, journal, python, recorder, tracing, progress, draining })
     }
 
-    /// Ends the workers and writes the recording; then `answer` prints, and the collector of traces has what is left of
-    /// the time.
-    pub(crate) async fn end(self, answer: impl FnOnce()) -> Result<(), Stop> {
+    /// Ends the workers and writes the recording, unless a replay of these `runs` of so many requests would miss
+    /// exchanges and a recording is there; then `answer` prints, and the collector of traces has what is left of the time.
+    pub(crate) async fn end(
+        self,
+        runs: &[RunReport],
+        requests: usize,
+        answer: impl FnOnce(),
+    ) -> Result<(), Stop> {
         drop(self.progress);
         self.draining.abort();
         self.python.shutdown().await;
         if let Some((path, recorder)) = &self.recorder {
-            files::write_private(path, &recorder.recording().to_yaml())?;
+            files::keep_recording(path, &recorder.recording(), gap(runs, requests))?;
         }
         answer();
         self.tracing.finish().await;
         Ok(())
     }
+}
+
+/// Why a recording of runs may lack exchanges that a replay needs.
+fn gap(runs: &[RunReport], requests: usize) -> Option<&'static str> {
+    if runs.iter().any(|run| run.result.is_err()) {
+        return Some("a run did not succeed");
+    }
+    (runs.len() < requests).then_some("not every request was run")
 }
 
 /// Takes away ended runs that the project does not keep.

@@ -63,7 +63,7 @@ fn row(node: &NodeReport) -> Vec<Cell> {
     vec![
         cell(&node.id),
         cell(&node.kind),
-        status(node.status),
+        status(node),
         number(if node.attempts == 0 { String::new() } else { node.attempts.to_string() }),
         number(format!("{:.1}", node.duration.as_secs_f64() * 1000.0)),
         number(tokens(input)),
@@ -97,13 +97,19 @@ fn run_status(status: RunStatus) -> Cell {
     })
 }
 
-fn status(status: Status) -> Cell {
-    let colour = match status {
+/// The status of a node in words for people: a step that has not begun does not wait for anybody.
+pub(crate) fn status_word(node: &NodeReport) -> &'static str {
+    let waits = node.started.is_some() || node.reason.is_some();
+    if node.status == Status::Waiting && !waits { "not started" } else { node.status.word() }
+}
+
+fn status(node: &NodeReport) -> Cell {
+    let colour = match node.status {
         Status::Ok => Color::Green,
         Status::Error => Color::Red,
         Status::Skipped | Status::Cancelled | Status::Waiting => Color::Yellow,
     };
-    Cell::new(status.word()).fg(colour)
+    Cell::new(status_word(node)).fg(colour)
 }
 
 /// A cell with a text of somebody else's, which must not steer the terminal.

@@ -11,7 +11,7 @@ use stave_flow::model::Flow;
 use stave_lower::{DefaultModel, ExecSettings, flow_to_exec};
 use stave_project::exit::Stop;
 use stave_project::source_kind::SourceKind;
-use stave_project::{governance, services};
+use stave_project::{certain_refusals, governance, services};
 use stave_prompt::compile::Templates;
 
 use super::cache::Key;
@@ -78,7 +78,8 @@ pub(super) fn lower(
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
     let baked = settings.0.get(&file.project.root);
     let options = baked.map(|baked| baked.options.clone()).unwrap_or_default();
-    let parsed = stave_flow::load(file.id, &file.text, &CheckOptions { strict, ..options });
+    let mut parsed = stave_flow::load(file.id, &file.text, &CheckOptions { strict, ..options });
+    certain_refusals::raise(&mut parsed.diagnostics, file.project.has_file);
     let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     let lowered = parsed.flow.zip(baked).filter(|_| !is_invalid).map(|(flow, baked)| {
         let settings = ExecSettings {

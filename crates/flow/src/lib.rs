@@ -21,7 +21,9 @@ pub mod service;
 pub mod shape;
 pub mod types;
 
-pub use check::{CheckOptions, Levels, ModelCosts, PromptNames, Scopes, check, deployment_faults, levels};
+pub use check::{
+    CheckOptions, Levels, ModelCosts, ProjectRule, PromptNames, Scopes, check, deployment_faults, levels,
+};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
@@ -37,6 +39,8 @@ pub fn load(source: SourceId, text: &str, options: &CheckOptions) -> Parsed {
     if let Some(flow) = &parsed.flow {
         let found = check(flow, options);
         parsed.diagnostics.extend(found);
+        let of_project = options.project_rules.iter().flat_map(|rule| rule.check(flow));
+        parsed.diagnostics.extend(of_project);
     }
     if options.strict {
         check::strict::promote(&mut parsed.diagnostics);

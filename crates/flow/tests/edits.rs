@@ -132,3 +132,54 @@ fn an_edit_is_refused_when_it_would_add_errors_or_was_made_for_another_flow() {
         matches!(&unknown, EditError::Unknown { help: Some(help), .. } if help.contains("fetch_customer"))
     );
 }
+
+const TESTED: &str = r#"version: "1.0"
+metadata: {name: pay}
+context: {requires: [amount], optional: [note]}
+nodes:
+  prepare:
+    type: transform
+    inputs: [{name: amount, type: number}]
+    outputs: [{name: amount, type: number}]
+    transform: {mode: python, code: "def transform(inputs, context, state):\n    return {'amount': inputs['amount']}"}
+  draft:
+    type: transform
+    inputs: [{name: amount, type: number}]
+    outputs: [{name: amount, type: number}]
+    transform: {mode: declarative, spec: {op: human.approve, args: {}}}
+edges:
+  - {from: _input.amount, to: prepare.amount}
+  - {from: prepare.amount, to: draft.amount}
+  - {from: draft.amount, to: _output.amount}
+tests:
+  - name: approved
+    request: {amount: 1, note: "draft"}
+    decisions: {draft: approve}
+    expect: {output: {amount: 1}, path: [prepare, "draft"]}
+  - name: twice
+    request: [{amount: 1}, {amount: 2}]
+    decisions: {"draft": deny}
+    expect: {status: error, skipped: [draft]}
+"#;
+
+#[test]
+fn a_rename_reaches_the_tests_of_the_flow() {
+    let renamed = edit(TESTED, r#"[{"op": "rename_node", "from": "draft", "to": "write"}]"#).unwrap();
+    let expected = TESTED
+        .replace("  draft:\n", "  write:\n")
+        .replace("draft.amount", "write.amount")
+        .replace("{draft: approve}", "{write: approve}")
+        .replace("[prepare, \"draft\"]", "[prepare, \"write\"]")
+        .replace("{\"draft\": deny}", "{\"write\": deny}")
+        .replace("[draft]", "[write]");
+    assert_eq!(renamed.text, expected);
+    let diff = stave_flow::diff::diff_texts(TESTED, &expected);
+    assert_eq!(diff.changes.len(), 1, "{diff:?}");
+    let renamed = edit(TESTED, r#"[{"op": "rename_context", "from": "amount", "to": "sum"}]"#).unwrap();
+    let expected = TESTED
+        .replace("requires: [amount]", "requires: [sum]")
+        .replace("_input.amount", "_input.sum")
+        .replace("{amount: 1, note", "{sum: 1, note")
+        .replace("[{amount: 1}, {amount: 2}]", "[{sum: 1}, {sum: 2}]");
+    assert_eq!(renamed.text, expected);
+}

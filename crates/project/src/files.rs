@@ -18,7 +18,7 @@ pub use private::{check_keys_file, make_all_private, prepare_database};
 pub(crate) use private::{is_writable, make_writable, report_looser_mode};
 pub(crate) use read::read_named;
 pub use read::{MAX_FILE_BYTES, ReadError, open_plain, read_plain};
-pub use recordings::{check_named_recording, check_recording_target, hosts_recording};
+pub use recordings::{check_named_recording, check_recording_target, hosts_recording, keep_recording};
 pub use write::{create_private_folder, stays_in_its_project, write_atomic, write_private};
 
 /// How many folders below a named one are walked into.
@@ -69,7 +69,11 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Stop> {
 pub fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
-    below.unwrap_or_else(|| path.to_path_buf())
+    match below {
+        Some(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+        Some(below) => below,
+        None => path.to_path_buf(),
+    }
 }
 
 /// The files that a list of paths stands for: files as they are, folders with every source below them, in a

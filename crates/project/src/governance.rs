@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
-use stave_flow::{CheckOptions, ModelCosts, PromptNames, yaml};
+use stave_flow::{CheckOptions, ModelCosts, ProjectRule, PromptNames, yaml};
 use stave_prompt::compile::Templates;
 use stave_prompt::governance::{MatchMode, PolicySet};
 
+use crate::certain_refusals::DeniedPrompts;
 use crate::exit::Stop;
 use crate::files;
 use crate::project::{self, Project};
@@ -120,7 +121,8 @@ impl Project {
             limited: self.settings.budget.contains_key("cost_usd"),
         };
         let options = self.settings.check_options(strict);
-        Ok(CheckOptions { prompts: Some(prompts), costs: Some(costs), ..options })
+        let rule: Arc<dyn ProjectRule> = Arc::new(DeniedPrompts { policies: policies(self)? });
+        Ok(CheckOptions { prompts: Some(prompts), costs: Some(costs), project_rules: vec![rule], ..options })
     }
 }
 

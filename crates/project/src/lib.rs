@@ -12,6 +12,7 @@
 
 pub mod admission;
 pub mod archive;
+pub mod certain_refusals;
 pub mod changes;
 pub mod context;
 pub mod contracts;

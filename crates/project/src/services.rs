@@ -14,6 +14,7 @@ use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
 use stave_mcp::{McpEndpoint, McpServers};
 use stave_request::ModelPlanning;
 use stave_request::planning::{CachePlanners, KeptPlanners, PlannersInMemory};
+use stave_runtime::cache::MemoryCache;
 use stave_runtime::database::Database;
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::{
@@ -102,7 +103,11 @@ pub fn build(
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
         state: storage.state,
         journal: storage.journal,
-        cache: storage.cache,
+        // What the cache answers is not asked, and would be missing from a recording.
+        cache: match models {
+            Models::Record => Arc::new(MemoryCache::default()),
+            Models::Live | Models::Replay(_) => storage.cache,
+        },
         observer: Arc::new(()),
         tracer: Arc::new(()),
         opcua: opcua::plants(project),

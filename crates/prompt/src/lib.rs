@@ -33,7 +33,7 @@ pub use created_at::{CreatedAt, NotATime};
 pub use digest::{digest_bytes, extract};
 pub use hash::{HASH_LENGTH, ShortHash, canonical, sha256, short_hash};
 pub use model::{IR_VERSION, PromptIr};
-pub use parse::{diagnose, diagnose_verdict, parse};
+pub use parse::{diagnose, diagnose_requirements, diagnose_verdict, parse};
 pub use pipeline::{LogEntry, Pipeline, PipelineResult, PluginFailure, Stage, Statistics};
 pub use quantity::{Priority, Temperature, TokenBudget};
 pub use stave_vocabulary::PhaseType;

@@ -1,10 +1,11 @@
 //! Text to Prompt IR, with every fault at its place in the text.
 
-use stave_canon::{Clock, Ids, Pointer, locate};
+use stave_canon::{Clock, Ids, Pointer, locate, locate_key};
 use stave_diag::codes::prompt as codes;
-use stave_diag::{Code, Diagnostic, SourceId, Span};
+use stave_diag::{Code, Diagnostic, SourceId, Span, did_you_mean};
 
 use crate::governance::{PolicyAction, Verdict, Violation};
+use crate::output::OutputRequirements;
 use crate::{IR_VERSION, PhaseType, PromptFault, PromptFaultKind, PromptIr, from_dict};
 
 /// Reads a Prompt IR from its JSON text.
@@ -46,15 +47,25 @@ pub fn diagnose_verdict(source: SourceId, text: &str, verdict: &Verdict) -> Vec<
                 }
                 PolicyAction::Flag => (codes::PROMPT_FLAGGED, "make sure that this is meant, or reword it"),
             };
-            let message = format!(
-                "policy `{}` forbids `{}` in {}",
-                violation.policy, violation.pattern, violation.field
-            );
+            let message = format!("policy `{}` {}", violation.policy, violation.objection());
             Diagnostic::new(code, span, message).help(help)
         })
         .collect();
     stave_diag::sort(&mut diagnostics);
     diagnostics
+}
+
+/// Words in the output requirements of a prompt that are most likely slips of known ones.
+#[must_use]
+pub fn diagnose_requirements(source: SourceId, text: &str, ir: &PromptIr) -> Vec<Diagnostic> {
+    let nearest = |word: &str, known: &[&'static str]| did_you_mean(word, known.iter().copied());
+    let slips = OutputRequirements::slips(&ir.output_requirements, &nearest).into_iter().map(|slip| {
+        let pointer = format!("/output_requirements{}", slip.pointer);
+        let span = locate(text, &pointer)
+            .map_or_else(|| Span::at(source, 0), |range| Span::new(source, range.start, range.end));
+        Diagnostic::new(codes::PROMPT_MISSPELT_REQUIREMENT, span, slip.message).help(slip.help)
+    });
+    slips.collect()
 }
 
 fn diagnose_fault(source: SourceId, text: &str, fault: &PromptFault) -> Diagnostic {
@@ -91,7 +102,13 @@ fn diagnose_fault(source: SourceId, text: &str, fault: &PromptFault) -> Diagnost
         }
         _ => fault.kind.to_string(),
     };
-    Diagnostic::new(code, place(source, text, &fault.pointer), message).help(help)
+    let key = match &fault.kind {
+        PromptFaultKind::UnknownField(_) => locate_key(text, fault.pointer.as_str()),
+        _ => None,
+    };
+    let place =
+        key.map_or_else(|| place(source, text, &fault.pointer), |key| Span::new(source, key.start, key.end));
+    Diagnostic::new(code, place, message).help(help)
 }
 
 fn phase_help(word: &str) -> String {

@@ -243,8 +243,9 @@ impl Pipeline {
             return Report::new(0, 0, Vec::new());
         }
         let log = self.locked();
-        let skipped = log.entries.len().saturating_sub(RECENT_CHECKS);
-        let recent = log.entries.iter().skip(skipped).map(CheckEntry::from).collect();
+        let violated = log.entries.iter().filter(|entry| !entry.approved || !entry.violations.is_empty());
+        let skipped = violated.clone().count().saturating_sub(RECENT_CHECKS);
+        let recent = violated.skip(skipped).map(CheckEntry::from).collect();
         Report::new(log.approved, log.denied, recent)
     }
 

@@ -6,12 +6,13 @@
 //! [`Resolution::included`] or in [`Resolution::unavailable`], never in neither.
 
 use std::fmt;
+use std::path::Path;
 
 use stave_canon::{Value, sha256_hex};
 use thiserror::Error;
 
 use crate::compile::{PromptPart, Provenance};
-use crate::governance::Content;
+use crate::governance::{Content, RealPath};
 use crate::{ContextRef, FileSelection, PromptIr};
 
 /// How many characters of a file a prompt takes, as specified.
@@ -25,6 +26,11 @@ pub trait ReferenceSource: fmt::Debug + Send + Sync {
 
     /// The text of a `diff:` reference.
     fn diff(&self, reference: &str) -> Result<ReferenceText, Unavailable>;
+
+    /// The folder from which references name files, where its texts have real paths.
+    fn root(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// A text that a source gave.
@@ -52,6 +58,12 @@ pub enum Unavailable {
     Binary,
     #[error("no file matches")]
     NoMatch,
+    /// The file has so many lines, and those that are asked for come after them.
+    #[error("it has {}", lines_in_words(.0))]
+    NoLines(usize),
+    /// Neither the inputs nor the metadata have it.
+    #[error("no input and no metadata of the prompt has this name")]
+    NoValue,
     #[error("it is too large: {0}")]
     TooLarge(String),
     /// The project does not list it.
@@ -85,7 +97,14 @@ pub struct Resolution {
     pub included: Vec<Included>,
     pub unavailable: Vec<(String, Unavailable)>,
     /// The files in each part, in the order of `parts`.
-    real_paths: Vec<Vec<String>>,
+    real_paths: Vec<Vec<FoundPath>>,
+}
+
+/// Where a file really lies, and its path from the project's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FoundPath {
+    whole: String,
+    in_project: Option<String>,
 }
 
 /// A source that has nothing.
@@ -112,6 +131,8 @@ impl Unavailable {
             Unavailable::Folder => "folder",
             Unavailable::Binary => "binary",
             Unavailable::NoMatch => "no_match",
+            Unavailable::NoLines(_) => "no_lines",
+            Unavailable::NoValue => "no_value",
             Unavailable::TooLarge(_) => "too_large",
             Unavailable::Unlisted(_) => "unlisted",
             Unavailable::Failed(_) => "failed",
@@ -129,18 +150,55 @@ pub fn resolve(ir: &PromptIr, source: &dyn ReferenceSource) -> Resolution {
         let (texts, lines) = match ContextRef::parse(reference) {
             ContextRef::File(path) => {
                 let selection = FileSelection::parse(path);
-                (source.files(&selection), selection.lines)
+                (files(source, &selection), selection.lines)
             }
             ContextRef::Diff(name) => (source.diff(name).map(|text| vec![text]), None),
             _ => continue,
         };
         match texts {
             Ok(texts) if texts.is_empty() => out.unavailable.push((reference.clone(), Unavailable::NoMatch)),
-            Ok(texts) => texts.into_iter().for_each(|text| out.include(reference, text, lines)),
+            Ok(texts) => {
+                texts.into_iter().for_each(|text| out.include(reference, text, lines, source.root()));
+            }
             Err(reason) => out.unavailable.push((reference.clone(), reason)),
         }
     }
     out
+}
+
+/// The files that a selection names and that have something of what it wants. A file that ends before the lines that
+/// are wanted has nothing; of a wildcard the others remain.
+pub fn files(
+    source: &dyn ReferenceSource,
+    selection: &FileSelection<'_>,
+) -> Result<Vec<ReferenceText>, Unavailable> {
+    let texts = source.files(selection)?;
+    let Some((first, _)) = selection.lines else { return Ok(texts) };
+    let lines = |text: &ReferenceText| text.text.split_inclusive('\n').count();
+    let longest = texts.iter().map(lines).max();
+    let texts: Vec<ReferenceText> = texts.into_iter().filter(|text| lines(text) >= first).collect();
+    match longest {
+        Some(longest) if texts.is_empty() => Err(Unavailable::NoLines(longest)),
+        _ => Ok(texts),
+    }
+}
+
+fn lines_in_words(count: &usize) -> String {
+    match count {
+        0 => "no lines".to_owned(),
+        1 => "only 1 line".to_owned(),
+        count => format!("only {count} lines"),
+    }
+}
+
+/// A path with its place below the root, with one kind of separator.
+fn found_path(whole: String, root: Option<&Path>) -> FoundPath {
+    let below = root.and_then(|root| Path::new(&whole).strip_prefix(root).ok());
+    let in_project = below.map(|below| {
+        let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+        parts.collect::<Vec<_>>().join("/")
+    });
+    FoundPath { whole, in_project }
 }
 
 impl Resolution {
@@ -150,7 +208,13 @@ impl Resolution {
         self.real_paths.push(Vec::new());
     }
 
-    fn include(&mut self, reference: &str, source: ReferenceText, lines: Option<(usize, usize)>) {
+    fn include(
+        &mut self,
+        reference: &str,
+        source: ReferenceText,
+        lines: Option<(usize, usize)>,
+        root: Option<&Path>,
+    ) {
         let ReferenceText { name, real_paths, text, is_cut } = source;
         let selected = match lines {
             None => text,
@@ -169,7 +233,7 @@ impl Resolution {
             is_cut: is_cut || end.is_some(),
         });
         self.parts.push(PromptPart::new(name, taken, Provenance::Retrieval).part_of(reference));
-        self.real_paths.push(real_paths);
+        self.real_paths.push(real_paths.into_iter().map(|path| found_path(path, root)).collect());
     }
 
     /// The texts as governance judges them: each text once, and each file in it.
@@ -178,7 +242,9 @@ impl Resolution {
         let mut contents = Vec::new();
         for (part, paths) in self.parts.iter().zip(&self.real_paths) {
             let reference = part.reference();
-            let mut paths = paths.iter().map(String::as_str);
+            let mut paths = paths
+                .iter()
+                .map(|path| RealPath { whole: &path.whole, in_project: path.in_project.as_deref() });
             contents.push(Content { reference, path: paths.next(), text: &part.text });
             contents.extend(paths.map(|path| Content { reference, path: Some(path), text: "" }));
         }

@@ -7,13 +7,17 @@ use stave_canon::{CountingIds, FixedClock, Timestamp};
 use stave_diag::page::{Example, ExampleKind, examples};
 use stave_diag::{CODES, Line, Sources};
 use stave_prompt::governance::PolicySet;
-use stave_prompt::{diagnose_verdict, parse};
+use stave_prompt::{diagnose_requirements, diagnose_verdict, parse};
 
 fn codes_of(text: &str) -> Vec<&'static str> {
     let mut sources = Sources::new();
     let source = sources.add("prompt.json", text);
     let diagnostics = match parse(source, text, &CountingIds::new(), &FixedClock(Timestamp::UNIX_EPOCH)) {
-        Ok(ir) => diagnose_verdict(source, text, &PolicySet::default().check(&ir)),
+        Ok(ir) => {
+            let mut found = diagnose_verdict(source, text, &PolicySet::default().check(&ir));
+            found.extend(diagnose_requirements(source, text, &ir));
+            found
+        }
         Err(diagnostics) => diagnostics,
     };
     for diagnostic in &diagnostics {
@@ -43,5 +47,5 @@ fn every_page_shows_its_code_and_its_cure() {
         assert_eq!(codes_of(first(&examples.good)), [""; 0], "{}", info.code);
         count += 1;
     }
-    assert_eq!(count, 10);
+    assert_eq!(count, 11);
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Number, Object, Timestamp, Value, parse, python_spaced};
-use stave_prompt::governance::{Content, MatchMode, Matching, Policy, PolicyAction, PolicySet, PolicyType};
+use stave_prompt::governance::{
+    Content, MatchMode, Matching, Policy, PolicyAction, PolicySet, PolicyType, RealPath,
+};
 use stave_prompt::output::repair;
 use stave_prompt::{
     CreatedAt, PhaseType, Priority, PromptIr, Temperature, TokenBudget, from_dict, sha256, to_dict,
@@ -161,7 +163,8 @@ proptest! {
         let mut ir = ir;
         Arc::make_mut(&mut ir.context_refs).push(text.clone());
         Arc::make_mut(&mut ir.constraints).push(text.clone());
-        let content = Content { reference: "file:a", path: Some(&text), text: &text };
+        let path = RealPath { whole: &text, in_project: None };
+        let content = Content { reference: "file:a", path: Some(path), text: &text };
         let policies = PolicySet::strict().with_allow(vec![text.clone(), "bypass it".to_owned()]);
         let verdicts = [policies.check(&ir), policies.check_content(&[content])];
         for violation in verdicts.iter().flat_map(|verdict| &verdict.violations) {

@@ -1,5 +1,5 @@
 //! What every run of a document is refused for, found before its first step: secrets that the project does not list or
-//! does not send to the host of a step, and hosts that it does not allow.
+//! does not send to the host of a step, hosts that it does not allow, and fixed parts of prompts that governance denies.
 //!
 //! Invariant: the checker reports the same as errors. Where only a run knows the host, the step itself refuses it.
 
@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 
 use stave_canon::Value;
 use stave_diag::codes::project::UNLISTED_SECRET;
-use stave_diag::codes::run::HOST_NOT_ALLOWED;
+use stave_diag::codes::run::{HOST_NOT_ALLOWED, PROMPT_REFUSED};
 use stave_engine::{Failure, FailureKind, RunFailure};
 use stave_exec::{Document, DocumentNode};
 use stave_llm::Provider;
-use stave_operations::operation;
+use stave_operations::{LLM_CHAT, operation};
+use stave_prompt::governance::{AskedModel, FixedParts, PolicySet};
 use stave_script::address::{HostPort, written_host};
+use stave_vocabulary::OnDenied;
 use url::Url;
 
 use crate::interpolate::add_secret_names;
@@ -22,11 +24,14 @@ use crate::services::Services;
 pub(crate) fn certain_refusal(
     document: &Document,
     services: &Services,
+    governance: &PolicySet,
     is_done: impl Fn(&str) -> bool,
 ) -> Option<RunFailure> {
     let mut nodes = document.graph.nodes.iter().filter(|node| !is_done(&node.id));
     nodes.find_map(|node| {
-        let failure = of_request(node, services).or_else(|| of_model(node, services))?;
+        let failure = of_request(node, services)
+            .or_else(|| of_model(node, services))
+            .or_else(|| of_prompt(node, governance))?;
         Some(RunFailure { failure, node: Some(node.id.clone()), attempts: 0 })
     })
 }
@@ -56,6 +61,33 @@ fn of_model(node: &DocumentNode, services: &Services) -> Option<Failure> {
         return Some(refused(HOST_NOT_ALLOWED, reason.to_string()));
     }
     of_secrets(std::iter::once(endpoint), host.as_ref(), services)
+}
+
+/// A denial that the node takes itself refuses no run.
+fn of_prompt(node: &DocumentNode, governance: &PolicySet) -> Option<Failure> {
+    let takes_denials = node.with.get("on_denied").and_then(Value::as_str);
+    if node.kind != LLM_CHAT.name || takes_denials.is_some_and(|word| word != OnDenied::Fail.word()) {
+        return None;
+    }
+    let texts = |key: &str| -> Vec<&str> {
+        let items = node.with.get(key).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_str).filter(|text| FixedParts::is_fixed(text)).collect()
+    };
+    let model = node.with.get("model");
+    let word = |key: &str| model.and_then(|model| model.get(key)).and_then(Value::as_str);
+    let name = word("name").filter(|name| FixedParts::is_fixed(name));
+    let models = word("provider").map(|provider| AskedModel { provider, name });
+    let parts = FixedParts {
+        constraints: texts("constraints"),
+        context_refs: texts("context_refs"),
+        models: models.into_iter().filter(|model| model.name.is_some()).collect(),
+    };
+    let denied = governance.always_denied(&parts);
+    let sentences: Vec<String> = denied.iter().map(|(_, violation)| violation.to_string()).collect();
+    (!sentences.is_empty()).then(|| {
+        let message = format!("governance denies the prompt in every run: {}", sentences.join("; "));
+        Failure::new(PROMPT_REFUSED, FailureKind::Refused, message).details(sentences)
+    })
 }
 
 fn of_secrets<'v>(

@@ -32,6 +32,22 @@ impl PlannedNode {
         }
     }
 
+    /// A reply that is longer than the node's contract allows breaks it, although the model was asked for less.
+    pub(crate) fn check_written(&self, written: u64) -> Result<(), Failure> {
+        match self.contract.as_ref().and_then(|one| Some((one, one.max_tokens?))) {
+            Some((contract, most)) if written > most => Err(contract_exceeded(
+                contract,
+                &format!("{written} tokens are written, and it allows {most}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the node's contract bounds what its models may write.
+    pub(crate) fn counts_written(&self) -> bool {
+        self.contract.as_ref().is_some_and(|contract| contract.max_tokens.is_some())
+    }
+
     pub(crate) fn took_too_long(&self, limit: Duration) -> Failure {
         let what = format!("no result within {} s", limit.as_secs());
         match &self.contract {

@@ -304,7 +304,7 @@ impl EmbeddedEngine {
             }
         };
         let is_done = |node: &str| known.steps.iter().any(|step| step.node == node);
-        if let Some(failed) = certain_refusal(&document, services, is_done) {
+        if let Some(failed) = certain_refusal(&document, services, &plan.policy.governance, is_done) {
             let nodes = finish(waiting, "the run was refused");
             return Ok(RunReport {
                 result: Err(failed.clone()),

@@ -10,10 +10,12 @@ mod cost;
 mod graph;
 mod requirements;
 mod short_form;
+mod slips;
 mod validator;
 
 pub use admit::SchemaFault;
 pub use cost::MOST_STEPS;
 pub use requirements::{BadRequirements, OutputFormat, OutputRequirements};
 pub use short_form::json_schema;
+pub use slips::{Nearest, RequirementSlip};
 pub use validator::{SchemaValidator, SchemaViolation};

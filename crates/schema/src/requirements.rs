@@ -12,7 +12,8 @@ use thiserror::Error;
 use crate::json_schema;
 
 /// The members of the long form of `output_requirements`.
-const MEMBERS: [&str; 6] = ["format", "required_fields", "schema", "max_tokens", "example", "error_format"];
+pub(crate) const MEMBERS: [&str; 6] =
+    ["format", "required_fields", "schema", "max_tokens", "example", "error_format"];
 
 /// In which form a role answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
@@ -83,8 +84,7 @@ impl OutputRequirements {
     /// The `output_requirements` of a prompt. An object whose `format` is one of the four words, and whose other
     /// members are those of a template's output, is the long form; any other object is a schema.
     pub fn of_prompt(stated: &Object) -> Result<Self, BadRequirements> {
-        let has_format = stated.get("format").and_then(Value::as_str).is_some_and(is_format);
-        if !has_format || !stated.keys().all(|key| MEMBERS.contains(&key.as_str())) {
+        if !is_long_form(stated) {
             return Ok(OutputRequirements::of_schema(stated.clone().into()));
         }
         stave_shape::read(&Value::Object(stated.clone())).map_err(|faults| BadRequirements {
@@ -161,7 +161,13 @@ impl OutputRequirements {
     }
 }
 
-fn is_format(word: &str) -> bool {
+/// Whether `output_requirements` are the long form: they have a known format, and members of a template's output only.
+pub(crate) fn is_long_form(stated: &Object) -> bool {
+    stated.get("format").and_then(Value::as_str).is_some_and(is_format)
+        && stated.keys().all(|key| MEMBERS.contains(&key.as_str()))
+}
+
+pub(crate) fn is_format(word: &str) -> bool {
     [OutputFormat::Json, OutputFormat::Markdown, OutputFormat::Xml, OutputFormat::Text]
         .iter()
         .any(|format| format.word() == word)

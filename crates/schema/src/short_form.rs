@@ -6,7 +6,24 @@
 
 use stave_canon::{Object, Value};
 
-const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+use crate::slips::Nearest;
+
+/// Short names of types.
+const ABBREVIATIONS: [(&str, &str); 7] = [
+    ("str", "string"),
+    ("text", "string"),
+    ("int", "integer"),
+    ("float", "number"),
+    ("bool", "boolean"),
+    ("list", "array"),
+    ("dict", "object"),
+];
+
+/// The words of which a text may be a slip. Words of three letters, and `text`, are too near to other words.
+const LONG_WORDS: [&str; 11] =
+    ["string", "number", "integer", "boolean", "object", "array", "null", "float", "bool", "list", "dict"];
+
+pub(crate) const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 /// Words that only a JSON Schema has as keys.
 const KEYWORDS: [&str; 38] = [
@@ -61,7 +78,7 @@ pub fn json_schema(requirements: &Value) -> Value {
 
 /// Whether an object is a JSON Schema rather than the short form: all its keys are keywords, and at least
 /// one of them says what a value is.
-fn is_json_schema(object: &Object) -> bool {
+pub(crate) fn is_json_schema(object: &Object) -> bool {
     let says = |key: &str| object.contains_key(key);
     let is_type = |value: &Value| match value {
         Value::String(word) => TYPES.contains(&word.as_str()),
@@ -121,15 +138,32 @@ fn short(value: &Value) -> Value {
     }
 }
 
+/// Whether a word names a type, and is no description.
+pub(crate) fn is_type_word(word: &str) -> bool {
+    let word = word.strip_suffix('?').unwrap_or(word);
+    word == "any" || TYPES.contains(&word) || ABBREVIATIONS.iter().any(|(short, _)| *short == word)
+}
+
+/// The type that a text of the short form most likely means and does not say. A description of several words means none.
+pub(crate) fn meant_type(text: &str, nearest: Nearest<'_>) -> Option<&'static str> {
+    let text = text.strip_suffix('?').unwrap_or(text);
+    let meant = |word: &str| {
+        let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if is_word && !is_type_word(word) { nearest(word, &LONG_WORDS) } else { None }
+    };
+    if !text.contains('|') {
+        return meant(text);
+    }
+    // Alternatives are types when one of them is; else they are the values themselves.
+    if text.split('|').any(|word| TYPES.contains(&word)) { text.split('|').find_map(meant) } else { None }
+}
+
 fn short_word(word: &str) -> Value {
     let of_type = |name: &str| Value::from_iter([("type", name)]);
+    if let Some((_, name)) = ABBREVIATIONS.iter().find(|(short, _)| *short == word) {
+        return of_type(name);
+    }
     match word {
-        "str" | "text" => of_type("string"),
-        "int" => of_type("integer"),
-        "float" => of_type("number"),
-        "bool" => of_type("boolean"),
-        "list" => of_type("array"),
-        "dict" => of_type("object"),
         "any" | "" => Value::Bool(true),
         word if TYPES.contains(&word) => of_type(word),
         word if word.contains('|') && !word.contains(' ') => {

@@ -74,13 +74,16 @@ pub(super) async fn perform(
         turns.push(report);
     }
     python.shutdown().await;
-    let hosts_called = world.keep(&turns)?;
+    let hosts_called = world.hosts_called();
     let mut problems = world.unanswered();
     let mut edits = Vec::new();
     if let Some(expect) = &test.expect {
         problems.extend(compare::problems(expect, &turns, hosts_called, world.unmetered()));
         edits = update::edits(expect, &turns, hosts_called);
     }
+    // A test that expects a failure is whole with it; any other failed turn lacks what would have come after it.
+    let has_failed = turns.iter().any(|turn| turn.result.is_err()) && !problems.is_empty();
+    world.keep(has_failed.then_some("a turn of the test failed"))?;
     let took = SystemClock.elapsed().saturating_sub(started).max(Duration::from_micros(1));
     Ok(TestResult { edits, took, notes: world.unused(), ..result(problems) })
 }
@@ -213,25 +216,26 @@ fn list(value: Value) -> Option<Vec<Value>> {
 }
 
 impl World {
-    /// Writes what was recorded, and gives how many calls hosts got.
-    fn keep(&self, turns: &[RunReport]) -> Result<u64, Stop> {
+    fn hosts_called(&self) -> u64 {
         match &self.hosts {
-            Answering::Scripted(scripted) => Ok(scripted.calls()),
-            Answering::Listening(listening) => {
-                let heard = listening.replies();
-                if let Some(path) = &self.recording {
-                    if let Some(recorder) = &self.recorder {
-                        files::write_private(path, &recorder.recording().to_yaml())?;
-                    }
-                    if !heard.is_empty() {
-                        let text = stave_canon::pretty_insertion_utf8(&Value::Array(heard.clone()));
-                        files::write_private(&files::hosts_recording(path), &text)?;
-                    }
-                }
-                let _ = turns;
-                Ok(heard.len() as u64)
-            }
+            Answering::Scripted(scripted) => scripted.calls(),
+            Answering::Listening(listening) => listening.replies().len() as u64,
         }
+    }
+
+    /// Writes what was recorded. `gap` says why a replay would miss some of it; then a recording that is there stays.
+    fn keep(&self, gap: Option<&str>) -> Result<(), Stop> {
+        let (Answering::Listening(listening), Some(path)) = (&self.hosts, &self.recording) else {
+            return Ok(());
+        };
+        if let Some(recorder) = &self.recorder {
+            files::keep_recording(path, &recorder.recording(), gap)?;
+        }
+        let (heard, hosts) = (listening.replies(), files::hosts_recording(path));
+        if !heard.is_empty() && (gap.is_none() || !hosts.exists()) {
+            files::write_private(&hosts, &stave_canon::pretty_insertion_utf8(&Value::Array(heard)))?;
+        }
+        Ok(())
     }
 
     /// Calls that nothing in the test answers. They fail the test even when the flow handled the failure: the flow

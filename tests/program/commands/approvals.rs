@@ -51,7 +51,7 @@ async fn a_tool_that_asks_a_person_stops_the_model_until_there_is_a_decision() {
         assert_eq!(model.log.lock().calls.len(), 1, "the model hears nothing before the decision");
         let run = text(&waiting, "run_id").unwrap();
         let told = stave(&folder, ["runs", "show", run]).finish().await.exits(0);
-        assert!(told.stderr.contains("May I do pay?"), "{told}");
+        assert!(told.stdout.contains("May I do pay?"), "{told}");
         stave(&folder, ["runs", "resume", run]).finish().await.exits(1);
         assert_eq!(asking(&folder, run).await, ["ask[1].look"]);
         let mut arguments = vec!["runs", "approve", run, "ask[1].look", "--json"];

@@ -83,7 +83,7 @@ async fn a_run_shows_the_prompt_its_hashes_its_changes_and_its_cuts() {
     assert_eq!(text(cut, "section"), Some("docs/long.md"), "{asked}");
     assert_eq!(text(&items(asked, "gate")[0], "rule"), Some("aws_access_key"), "{asked}");
     assert!(!asked.to_string().contains(SECRET), "{asked}");
-    let told = stave(&world.folder, ["runs", "show", &run]).finish().await.exits(0).stderr;
+    let told = stave(&world.folder, ["runs", "show", &run]).finish().await.exits(0).stdout;
     for part in
         ["`answer` request 1: openai gpt-4o-mini at 20", "budget_optimization by", "cut `docs/long.md`"]
     {

@@ -61,9 +61,10 @@ async fn runs_are_listed_newest_first_and_shown_with_their_nodes() {
     let (good, bad) = (run(&folder, r#"{"n": 5}"#, 0).await, run(&folder, r#"{"n": 0}"#, 1).await);
     assert_eq!(listed(&folder).await, [(bad.clone(), "error".to_owned()), (good.clone(), "ok".to_owned())]);
     let shown = stave(&folder, ["runs", "show", &bad]).finish().await.exits(0);
-    let stderr = shown.stderr.lines().filter(|line| !line.starts_with("document "));
-    let stderr: Vec<&str> = stderr.map(|line| line.split(", started").next().unwrap_or(line)).collect();
-    insta::assert_snapshot!("shown", mask(&stderr.join("\n"), &folder));
+    assert_eq!(shown.stderr, "", "what was asked for is on stdout");
+    let lines = shown.stdout.lines().filter(|line| !line.starts_with("document "));
+    let lines: Vec<&str> = lines.map(|line| line.split(", started").next().unwrap_or(line)).collect();
+    insta::assert_snapshot!("shown", mask(&lines.join("\n"), &folder));
     let value = stave(&folder, ["runs", "show", &good, "--json"]).finish().await.exits(0).json();
     assert_eq!(value.pointer("/outputs/divide/n").and_then(Value::as_i64), Some(20), "{value}");
     assert_eq!(value.pointer("/nodes/show/status").and_then(Value::as_str), Some("ok"));

@@ -78,7 +78,7 @@ async fn a_replay_is_held_to_the_budget_of_now_and_takes_finished_items_over() {
     assert_eq!(reused_items(&whole), Some(3), "{whole}");
     assert_eq!(items(&whole, "output").len(), 5, "{whole}");
     let shown = stave(&folder, ["runs", "show", text(&whole, "run_id").unwrap()]).finish().await.exits(0);
-    assert!(shown.stderr.contains("3 items reused"), "{shown}");
+    assert!(shown.stdout.contains("3 items reused"), "{shown}");
 
     // Whoever names the node wants all of it again.
     stave(&folder, ["runs", "replay", id, "all", "--json"]).finish().await.exits(0);
@@ -175,8 +175,8 @@ async fn what_code_printed_is_shown_with_the_run() {
     folder.write("flows/echo.yaml", printing);
     run_echo(&folder, "loud", "hi").await;
     let shown = stave(&folder, ["runs", "show", "loud"]).finish().await.exits(0);
-    assert!(shown.stderr.contains("`say` printed:\n  line 0\n  line 1\n"), "{shown}");
-    assert!(shown.stderr.contains("more was printed") && !shown.stderr.contains("line 250"), "{shown}");
+    assert!(shown.stdout.contains("`say` printed:\n  line 0\n  line 1\n"), "{shown}");
+    assert!(shown.stdout.contains("more was printed") && !shown.stdout.contains("line 250"), "{shown}");
     let shown = stave(&folder, ["runs", "show", "loud", "--json"]).finish().await.exits(0).json();
     assert_eq!(shown.pointer("/logs/say/0"), Some(&"line 0".into()), "{shown}");
 }

@@ -117,7 +117,7 @@ async fn who_decided_is_written_down_and_shown() {
         assert_eq!(shown.pointer("/decisions/0/decided_by"), Some(&"key:decide".into()), "{shown}");
     }
     let shown = stave(&folder, ["runs", "show", &run]).finish().await.exits(0);
-    assert!(shown.stderr.contains("`ask` was approved by key:decide at "), "{shown}");
+    assert!(shown.stdout.contains("`ask` was approved by key:decide at "), "{shown}");
     let shown = stave(&folder, ["runs", "show", &run, "--json"]).finish().await.exits(0);
     assert!(shown.stdout.contains(r#""decided_by":"key:decide""#), "{shown}");
     let page = stave(&folder, ["runs", "report", &run]).finish().await.exits(0);

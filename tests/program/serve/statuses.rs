@@ -27,7 +27,7 @@ async fn a_run_that_waits_is_waiting_everywhere() {
     let resumed = stave(&folder, ["runs", "resume", run, "--json"]).finish().await.exits(1).json();
     assert_eq!(text(&resumed, "status"), Some("waiting"), "{resumed}");
     let shown = stave(&folder, ["runs", "show", run]).finish().await.exits(0);
-    let total = shown.stderr.lines().find(|line| line.contains("total")).unwrap();
+    let total = shown.stdout.lines().find(|line| line.contains("total")).unwrap();
     assert!(total.contains("waiting") && !total.contains("error"), "{shown}");
 }
 

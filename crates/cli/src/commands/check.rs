@@ -1,7 +1,6 @@
 //! `stave check`: everything that is wrong with flows, workflows and exec documents, at its line and column.
 
 mod context_files;
-mod denied_prompts;
 mod fix;
 mod names;
 mod recordings;
@@ -9,13 +8,11 @@ mod settings;
 
 use std::path::{Path, PathBuf};
 
-use stave_diag::codes::project::UNLISTED_SECRET;
-use stave_diag::codes::run::HOST_NOT_ALLOWED;
-use stave_diag::{Diagnostic, Severity, SourceId, Sources, Span, render, sort};
+use stave_diag::{Diagnostic, SourceId, Sources, Span, render, sort};
 use stave_exec::Acceptance;
 use stave_exec::wdl::{self, Dialect};
 use stave_flow::CheckOptions;
-use stave_prompt::governance::PolicySet;
+use stave_project::certain_refusals;
 
 use self::names::Names;
 
@@ -24,7 +21,6 @@ use crate::changes::Changes;
 use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, CheckedText};
-use crate::governance;
 use crate::project::{self, Project, Reported};
 use crate::source_kind::{SourceKind, is_exec_document};
 use crate::terminal::{self, Terminal};
@@ -42,8 +38,6 @@ struct Checked {
     broken_at: Option<usize>,
     from_stdin: bool,
     options: CheckOptions,
-    /// What prompts are judged by.
-    policies: PolicySet,
     /// The folder of its project file, if there is one.
     project: Option<PathBuf>,
 }
@@ -137,9 +131,8 @@ fn read(
             let project = Project::of(&file, sources, &mut from_project)?;
             of_projects.push((project.root.clone(), reported.fresh(&project, from_project)));
             let options = project.check_options(arguments.strict)?;
-            let policies = governance::policies(&project)?;
             let project = project.has_file.then_some(project.root);
-            subjects.push(Checked { file, text, broken_at, from_stdin, options, policies, project });
+            subjects.push(Checked { file, text, broken_at, from_stdin, options, project });
         }
     }
     // A project file that is checked itself says what is wrong with it.
@@ -180,25 +173,15 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
                 let written = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.as_ref());
                 name = written.map(|name| (name.as_str().to_owned(), name.span));
                 let mut found: Vec<Diagnostic> = loaded.diagnostics.iter().cloned().chain(missing).collect();
-                found.extend(denied_prompts::find(&loaded, &checked.policies));
                 if let Some(root) = &checked.project {
                     found.extend(context_files::missing(&loaded, options, root)?);
-                    certain_refusals(&mut found);
                 }
+                certain_refusals::raise(&mut found, checked.project.is_some());
                 found
             }
         };
     }
     Ok(Found { source, diagnostics, name })
-}
-
-/// Makes errors of what every run is refused for under the settings of the project: no error route takes a refusal.
-/// Without a project file the settings are not known yet.
-fn certain_refusals(diagnostics: &mut [Diagnostic]) {
-    let refused = [HOST_NOT_ALLOWED, UNLISTED_SECRET];
-    for found in diagnostics.iter_mut().filter(|found| refused.contains(&found.code)) {
-        found.severity = Severity::Error;
-    }
 }
 
 fn is_project_file(file: &Path) -> bool {

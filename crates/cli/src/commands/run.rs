@@ -101,7 +101,9 @@ async fn run_all(
     };
     let session = RunSession::open(project, &document, &arguments.flags, watch).await?;
     let kept = session.journal.clone();
-    let once = name.zip(kept).map(|(name, journal)| Once::new(name, project, &document, requests, journal));
+    let once = name.zip(kept).map(|(name, journal)| {
+        Once::new(name, project, &document, requests, journal).recording(arguments.flags.record.is_some())
+    });
     let engine = &session.engine;
     let quiet = arguments.json || arguments.events;
     let mut exit = Exit::Fine;
@@ -134,7 +136,7 @@ async fn run_all(
             terminal::out(&json(&reports, exit).to_string());
         }
     };
-    session.end(printed).await?;
+    session.end(&reports, requests.len(), printed).await?;
     Ok(exit)
 }
 

@@ -10,5 +10,6 @@ codes! { Prompt:
     PROMPT_BAD_TIMESTAMP = "prompt-bad-timestamp", Error, "The creation time of a Prompt IR document is not an ISO 8601 time.";
     PROMPT_UNSUPPORTED_VERSION = "prompt-unsupported-version", Error, "A Prompt IR document has a version that cannot be read.";
     PROMPT_DENIED = "prompt-denied", Error, "A prompt contains a text that a denying policy forbids.";
+    PROMPT_MISSPELT_REQUIREMENT = "prompt-misspelt-requirement", Warning, "A word in output requirements is most likely a slip of a known one.";
     PROMPT_FLAGGED = "prompt-flagged", Warning, "A prompt contains a text that a flagging policy forbids.";
 }

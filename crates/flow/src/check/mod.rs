@@ -36,6 +36,7 @@ mod op_results;
 mod operations;
 mod output;
 mod placeholders;
+mod project_rule;
 mod reachability;
 mod repeated_effect;
 mod requests;
@@ -75,6 +76,7 @@ use subject::Subject;
 
 pub use labels::{Levels, Scopes, levels};
 pub use memory_across_replicas::deployment_faults;
+pub use project_rule::ProjectRule;
 pub use unpriced_model::ModelCosts;
 
 /// How a flow is judged.
@@ -92,6 +94,8 @@ pub struct CheckOptions {
     pub prompts: Option<PromptNames>,
     /// What calls of models cost; `None` judges nothing of it.
     pub costs: Option<ModelCosts>,
+    /// What the project judges beside.
+    pub project_rules: Vec<std::sync::Arc<dyn ProjectRule>>,
 }
 
 /// The template whose role stands in for every role without one.

@@ -4,6 +4,7 @@
 use jsonschema::Draft;
 use stave_canon::Value;
 use stave_diag::codes::flow as codes;
+use stave_diag::codes::prompt::PROMPT_MISSPELT_REQUIREMENT;
 use stave_diag::{Diagnostic, Span, did_you_mean};
 use stave_schema::{OutputRequirements, SchemaFault, SchemaValidator};
 
@@ -32,6 +33,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         if let Some(stated) = node.prompt.as_ref().and_then(|prompt| prompt.output_requirements.as_ref()) {
             diagnostics.extend(requirement_faults(stated));
+            diagnostics.extend(requirement_slips(stated));
         }
         for tool in tools(node) {
             if let Some(parameters) = &tool.parameters {
@@ -114,6 +116,18 @@ fn requirement_faults(tree: &Tree) -> Vec<Diagnostic> {
         )
     });
     found.collect()
+}
+
+/// Words in `output_requirements` that are most likely slips of known ones.
+fn requirement_slips(tree: &Tree) -> Vec<Diagnostic> {
+    let value = tree.to_value();
+    let Some(stated) = value.as_object() else { return Vec::new() };
+    let nearest = |word: &str, known: &[&'static str]| did_you_mean(word, known.iter().copied());
+    let slips = OutputRequirements::slips(stated, &nearest).into_iter().map(|slip| {
+        Diagnostic::new(PROMPT_MISSPELT_REQUIREMENT, tree.locate(slip.pointer.as_str()), slip.message)
+            .help(slip.help)
+    });
+    slips.collect()
 }
 
 fn unusable(schema: &Tree, what: &str, fault: &SchemaFault) -> Diagnostic {

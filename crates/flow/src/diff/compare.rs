@@ -189,6 +189,9 @@ fn rename(flow: &mut Value, from: &str, to: &str) {
             }
         }
     }
+    if let Some(Value::Array(tests)) = flow.get_mut("tests") {
+        tests.iter_mut().for_each(|test| rename_in_test(test, from, to));
+    }
     let Some(Value::Array(edges)) = flow.get_mut("edges") else { return };
     for edge in edges.iter_mut().filter_map(Value::as_object_mut) {
         for end in ["from", "to"] {
@@ -200,6 +203,31 @@ fn rename(flow: &mut Value, from: &str, to: &str) {
             }
         }
     }
+}
+
+/// Renames a node in what a test expects and decides.
+fn rename_in_test(test: &mut Value, from: &str, to: &str) {
+    let Some(test) = test.as_object_mut() else { return };
+    if let Some(expect) = test.get_mut("expect").and_then(Value::as_object_mut) {
+        for list in ["path", "skipped"] {
+            let Some(Value::Array(nodes)) = expect.get_mut(list) else { continue };
+            for node in nodes.iter_mut().filter(|node| node.as_str() == Some(from)) {
+                *node = Value::from(to);
+            }
+        }
+    }
+    let Some(decisions) = test.get_mut("decisions").and_then(Value::as_object_mut) else { return };
+    let renamed = |address: &str| {
+        let step = |step: &str| match step.strip_prefix(from) {
+            Some(rest) if rest.is_empty() || rest.starts_with('[') => format!("{to}{rest}"),
+            _ => step.to_owned(),
+        };
+        address.split('.').map(step).collect::<Vec<_>>().join(".")
+    };
+    *decisions = std::mem::take(decisions)
+        .into_iter()
+        .map(|(address, decision)| (renamed(&address), decision))
+        .collect();
 }
 
 /// The id of the node that a node runs for every item of a list.

@@ -11,7 +11,7 @@ use stave_script::{Used, UsedPath, check_condition, check_expression, check_temp
 
 use super::properties::properties;
 use crate::graph::{self, EdgeSource, EdgeTarget};
-use crate::model::{Edge, Flow, INPUT, Node, OUTPUT, Port, Text, Transform};
+use crate::model::{Edge, Flow, FlowTest, INPUT, Node, OUTPUT, Port, Text, Transform};
 use crate::yaml::Tree;
 
 /// Something that has a name of its own in a flow.
@@ -119,6 +119,43 @@ impl<'flow> Finder<'flow> {
         }
         for edge in &flow.edges {
             self.edge(edge);
+        }
+        for test in &flow.tests {
+            self.test(test);
+        }
+    }
+
+    /// The fields of requests, and the nodes that expectations and decisions name. Replies of models and hosts and
+    /// outputs name none of them.
+    fn test(&mut self, test: &'flow FlowTest) {
+        let request = test.request.as_ref();
+        let turns = request.map(|request| request.items().unwrap_or(std::slice::from_ref(request)));
+        for entry in turns.unwrap_or_default().iter().flat_map(|turn| turn.entries().unwrap_or_default()) {
+            if self.flow.context.declares(&entry.key.value) {
+                self.add(Symbol::Context(entry.key.value.clone()), entry.key.span, false);
+            }
+        }
+        let named = test.expect.iter().flat_map(|expect| expect.path.iter().chain(&expect.skipped));
+        for node in named.flatten() {
+            self.add(Symbol::Node(node.as_str().to_owned()), node.embedded.whole(), false);
+        }
+        for entry in test.decisions.as_ref().and_then(Tree::entries).unwrap_or_default() {
+            self.address(&entry.key.value, entry.key.span);
+        }
+    }
+
+    /// The nodes of a question's address, such as `each[3].ask`.
+    fn address(&mut self, address: &str, span: Span) {
+        let slice = self.text.get(span.range()).unwrap_or_default();
+        let Some(mut at) = slice.find(address) else { return };
+        for step in address.split('.') {
+            let node = step.split_once('[').map_or(step, |(node, _)| node);
+            let start = span.start as usize + at;
+            if !node.is_empty() {
+                let span = Span::new(span.source, start, start + node.len());
+                self.add(Symbol::Node(node.to_owned()), span, false);
+            }
+            at += step.len() + 1;
         }
     }
 

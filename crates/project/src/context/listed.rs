@@ -67,6 +67,10 @@ impl ReferenceSource for ListedContext {
         let text = self.inside.diff(reference)?;
         self.refusal(&text).map_or(Ok(text), Err)
     }
+
+    fn root(&self) -> Option<&Path> {
+        self.inside.root()
+    }
 }
 
 #[cfg(test)]

@@ -145,6 +145,10 @@ impl ReferenceSource for ProjectContext {
     fn diff(&self, reference: &str) -> Result<ReferenceText, Unavailable> {
         git::diff(&self.root, reference)
     }
+
+    fn root(&self) -> Option<&Path> {
+        Some(&self.root)
+    }
 }
 
 /// The ways to read a path: as it stands, with one kind of separator, and without percent signs.

@@ -6,7 +6,9 @@ use stave_canon::Value;
 use stave_llm::recording::Recording;
 
 use super::read::{MAX_FILE_BYTES, read_plain};
+use super::write::write_private;
 use crate::exit::Stop;
+use crate::warnings::warn_once;
 
 /// The file with the recorded replies of hosts, beside that of the models.
 pub fn hosts_recording(recording: &Path) -> PathBuf {
@@ -33,6 +35,36 @@ pub fn check_named_recording(path: &Path, folders: [&Path; 2]) -> Result<(), Sto
     }
     check_recording_target(path)?;
     check_target(&hosts, |text| matches!(stave_canon::parse(text), Ok(Value::Array(_))))
+}
+
+/// Writes what was recorded, and says whether it did. A file that has exchanges is replaced only when there are new ones
+/// and nothing is missing from them: `gap` says why a replay would miss some.
+pub fn keep_recording(path: &Path, recording: &Recording, gap: Option<&str>) -> Result<bool, Stop> {
+    let is_empty = recording.exchanges.is_empty();
+    let reason = if is_empty { Some("nothing was recorded") } else { gap };
+    if let Some(reason) = reason
+        && has_exchanges(path)
+    {
+        warn_once(&format!("{} is kept as it was: {reason}", path.display()));
+        return Ok(false);
+    }
+    if is_empty && gap.is_some() {
+        return Ok(false);
+    }
+    write_private(path, &recording.to_yaml())?;
+    Ok(true)
+}
+
+/// Whether a file is there that has something to lose.
+fn has_exchanges(path: &Path) -> bool {
+    if std::fs::symlink_metadata(path).is_err() {
+        return false;
+    }
+    let text = read_plain(path, MAX_FILE_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let is_vacant = |text: &str| {
+        text.trim().is_empty() || Recording::parse(text).is_ok_and(|recording| recording.exchanges.is_empty())
+    };
+    !text.is_some_and(|text| is_vacant(&text))
 }
 
 fn check_target(path: &Path, is_recording: impl Fn(&str) -> bool) -> Result<(), Stop> {

@@ -194,6 +194,7 @@ impl Settings {
             allow: Some(self.allow_lists()),
             prompts: None,
             costs: None,
+            project_rules: Vec::new(),
         }
     }
 }

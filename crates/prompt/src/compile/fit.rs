@@ -1,7 +1,8 @@
 //! Making sections fit a token budget.
 //!
 //! The least important droppable section is shortened or left out first. Among equals, the last one of
-//! the context goes first and the oldest turn of the history goes first.
+//! the context goes first and the oldest turn of the history goes first. A short value in a template is never
+//! cut: it stands in a sentence of the author's, which would say something else without it.
 
 use std::fmt;
 
@@ -129,7 +130,7 @@ pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> R
         })
         .collect();
     let mut cuts = Vec::new();
-    for index in cutting_order(&sections) {
+    for index in cutting_order(&sections, counter) {
         let over = tokens.saturating_sub(budget);
         if over == 0 {
             break;
@@ -158,10 +159,79 @@ pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> R
     Ok(Fitted { sections: sections.into_iter().filter_map(|(section, _)| section).collect(), tokens, cuts })
 }
 
-/// The droppable sections, first to go first.
-fn cutting_order(sections: &[(Option<Section>, u64)]) -> Vec<usize> {
-    let droppable = sections.iter().enumerate().filter_map(|(index, (section, _))| {
-        let section = section.as_ref().filter(|section| section.droppable)?;
+/// Puts back what was cut and fits after all, the most important first, until something does not fit whole. What is
+/// left out in several rounds may be more than the budget asks for.
+pub(super) fn put_back(
+    original: &[Section],
+    fitted: Fitted,
+    budget: u64,
+    counter: &TokenCounter<'_>,
+    whole: &dyn Fn(&[Section]) -> u64,
+) -> Fitted {
+    let Fitted { sections, tokens, mut cuts } = fitted;
+    let mut order: Vec<(Option<Section>, u64)> =
+        original.iter().map(|section| (Some(section.clone()), counter.cost(&section.text))).collect();
+    let is_left_out =
+        |cuts: &[Cut], index: usize| cuts.iter().any(|cut| cut.section == index && cut.tokens_after == 0);
+    let mut kept = sections.into_iter();
+    let mut slots: Vec<Option<Section>> =
+        (0..original.len()).map(|index| if is_left_out(&cuts, index) { None } else { kept.next() }).collect();
+    let mut tokens = tokens;
+    let mut last_first = cutting_order(&order, counter);
+    last_first.reverse();
+    for index in last_first {
+        let Some(at) = cuts.iter().position(|cut| cut.section == index) else { continue };
+        let Some((Some(section), cost)) = order.get_mut(index).map(|(section, cost)| (section.take(), *cost))
+        else {
+            break;
+        };
+        let before = slots.get_mut(index).and_then(Option::take);
+        let rest: Vec<Section> = slots.iter().flatten().cloned().collect();
+        let used = rest.iter().fold(0_u64, |sum, section| sum.saturating_add(counter.cost(&section.text)));
+        let measured = |with: &Section| {
+            let mut all = slots.clone();
+            if let Some(slot) = all.get_mut(index) {
+                *slot = Some(with.clone());
+            }
+            let all: Vec<Section> = all.into_iter().flatten().collect();
+            used.saturating_add(counter.cost(&with.text)).max(whole(&all))
+        };
+        if used.saturating_add(cost) <= budget && measured(&section) <= budget {
+            tokens = measured(&section);
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = Some(section);
+            }
+            cuts.remove(at);
+            continue;
+        }
+        // It stays cut; what is left of it is as much as fits.
+        let shortened = match before {
+            Some(before) => Some(before),
+            None => shorten(&section, budget.saturating_sub(used), counter)
+                .filter(|shortened| measured(shortened) <= budget)
+                .inspect(|shortened| tokens = measured(shortened)),
+        };
+        if let (Some(cut), Some(shortened)) = (cuts.get_mut(at), &shortened) {
+            cut.tokens_after = counter.cost(&shortened.text);
+        }
+        if let Some(slot) = slots.get_mut(index) {
+            *slot = shortened;
+        }
+        break;
+    }
+    Fitted { sections: slots.into_iter().flatten().collect(), tokens, cuts }
+}
+
+/// Whether a section may be shortened or left out. A short value in a template may not.
+pub(super) fn may_be_cut(section: &Section, cost: u64, counter: &TokenCounter<'_>) -> bool {
+    let is_value = section.kind == SectionKind::Input;
+    section.droppable && !(is_value && cost.saturating_sub(counter.per_section) < LEAST_USEFUL_TOKENS)
+}
+
+/// The sections that may be cut, first to go first.
+fn cutting_order(sections: &[(Option<Section>, u64)], counter: &TokenCounter<'_>) -> Vec<usize> {
+    let droppable = sections.iter().enumerate().filter_map(|(index, (section, cost))| {
+        let section = section.as_ref().filter(|section| may_be_cut(section, *cost, counter))?;
         let age = if section.cut_as == SectionKind::History { index } else { usize::MAX - index };
         Some((section.priority, age, index))
     });

@@ -21,6 +21,7 @@ mod written;
 pub use crate::output::OutputFormat;
 pub use adapter::Adapter;
 pub use fit::{Cut, CutReason, Fitted, OverBudget, TokenCounter, fit};
+use fit::{may_be_cut, put_back};
 pub use part::{Parts, PromptPart};
 pub use section::{Section, SectionKind, Sections, sections};
 pub use stave_vocabulary::{Provenance, Sensitivity};
@@ -110,7 +111,7 @@ pub fn compile(
         token_budget,
         cuts,
         unresolved,
-        model_provider: ir.provider().to_owned(),
+        model_provider: if parts.provider.is_empty() { ir.provider() } else { &parts.provider }.to_owned(),
         adapter: parts.adapter,
         temperature: ir.temperature_hint.clone(),
         schema_id: ir.schema_id.clone(),
@@ -140,23 +141,25 @@ fn fit_whole(
     }
     // Tokens may join or split where two sections meet, so that the whole may have a few more than its
     // parts; then the parts get that much less.
+    let joined = |sections: &[Section]| counter.count(&written::join(sections, adapter));
     let mut allowed = budget;
     for _ in 0..FITTING_ROUNDS {
         let Ok(fitted) = fit(sections.clone(), allowed, counter) else { break };
-        let whole = counter.count(&written::join(&fitted.sections, adapter));
+        let whole = joined(&fitted.sections);
         if whole <= budget {
-            let tokens = fitted.tokens.max(whole);
-            return Ok((Fitted { tokens, ..fitted }, true));
+            let fitted = Fitted { tokens: fitted.tokens.max(whole), ..fitted };
+            return Ok((put_back(&sections, fitted, budget, counter, &joined), true));
         }
         match allowed.checked_sub(whole - budget) {
             Some(less) => allowed = less,
             None => break,
         }
     }
-    fit_fixed(sections, budget, adapter, counter).map(|fitted| (fitted, true))
+    let fixed = fit_fixed(sections.clone(), budget, adapter, counter)?;
+    Ok((put_back(&sections, fixed, budget, counter, &joined), true))
 }
 
-/// Only what must not be cut. Its tokens are the smallest budget that these sections have.
+/// Only what must not be cut; what fits beside it is put back later. Its tokens are the smallest budget that these sections have.
 fn fit_fixed(
     sections: Vec<Section>,
     budget: u64,
@@ -168,7 +171,7 @@ fn fit_fixed(
     let mut fixed = Vec::new();
     for (index, section) in sections.into_iter().enumerate() {
         let cost = counter.cost(&section.text);
-        if section.droppable {
+        if may_be_cut(&section, cost, counter) {
             cuts.push(Cut {
                 section: index,
                 kind: section.cut_as,

@@ -216,12 +216,23 @@ impl Compiler {
         resolution: Resolution,
         counter: &TokenCounter<'_>,
     ) -> Result<CompiledPrompt, CompileError> {
+        self.compile_for(ir.provider(), ir, resolution, counter)
+    }
+
+    /// Compiles a prompt for the provider that is asked, whatever the prompt suggests.
+    pub fn compile_for(
+        &self,
+        provider: &str,
+        ir: &PromptIr,
+        resolution: Resolution,
+        counter: &TokenCounter<'_>,
+    ) -> Result<CompiledPrompt, CompileError> {
         let parts = Parts {
             references: resolution.parts.clone(),
             requirements: self.templates.requirements_of(ir)?,
-            adapter: Adapter::of(ir.provider()),
+            adapter: Adapter::of(provider),
             template: self.templates.of_prompt(ir)?.cloned(),
-            provider: ir.provider().to_owned(),
+            provider: provider.to_owned(),
             ..Parts::default()
         };
         let mut compiled = compile(ir, &parts, counter)?;

@@ -184,25 +184,58 @@ impl Compiled {
         field: impl Fn() -> PromptField,
         out: &mut Vec<Violation>,
     ) {
+        self.forbidden(policy, item, &field, out);
+        if let Some((places, named)) = &self.only
+            && matches!(ContextRef::parse(item.text), ContextRef::File(_) | ContextRef::Raw(_))
+            && !places.hold(item.paths())
+        {
+            out.push(Violation::outside(policy, field(), Arc::clone(named), item.text));
+        }
+    }
+
+    /// Judges where the content of a reference really lies. The only places that references may name are written from
+    /// the project's root, so they are compared with the path from there.
+    pub(super) fn real_path(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        in_project: Option<&str>,
+        field: impl Fn() -> PromptField,
+        out: &mut Vec<Violation>,
+    ) {
+        let first = out.len();
+        self.forbidden(policy, item, &field, out);
+        out.iter_mut().skip(first).for_each(Violation::say_path);
+        if let Some((places, named)) = &self.only
+            && !places.hold(item.paths())
+            && !in_project.is_some_and(|path| places.hold(&Paths::of(path)))
+        {
+            let found = in_project.unwrap_or(item.text);
+            out.push(Violation::outside(policy, field(), Arc::clone(named), found));
+        }
+    }
+
+    /// The forbidden texts and places in a reference or a path.
+    fn forbidden(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        field: &impl Fn() -> PromptField,
+        out: &mut Vec<Violation>,
+    ) {
         if self.exact {
             out.extend(policy.patterns().iter().filter_map(|pattern| {
                 let start = find(item.text, pattern.written())?;
                 let range = start..start + pattern.written().len();
                 Some(Violation::new(policy, field(), pattern, item.text, range))
             }));
-        } else {
-            let mut hits = self.hits(policy, item);
-            let whole = 0..item.text.len();
-            let under = self.paths.iter().filter(|(_, path)| path.matches(item.paths(), &self.allowed_paths));
-            hits.extend(under.map(|(index, _)| (*index, whole.clone())));
-            self.report(policy, item, hits, &field, out);
+            return;
         }
-        if let Some((places, named)) = &self.only
-            && matches!(ContextRef::parse(item.text), ContextRef::File(_) | ContextRef::Raw(_))
-            && !places.hold(item.paths())
-        {
-            out.push(Violation::of(policy, field(), Arc::clone(named), item.text, 0..item.text.len()));
-        }
+        let mut hits = self.hits(policy, item);
+        let whole = 0..item.text.len();
+        let under = self.paths.iter().filter(|(_, path)| path.matches(item.paths(), &self.allowed_paths));
+        hits.extend(under.map(|(index, _)| (*index, whole.clone())));
+        self.report(policy, item, hits, field, out);
     }
 
     /// The hits of literals and expressions outside what is allowed.

@@ -208,8 +208,8 @@ impl Judge {
                 let field = || PromptField::Content(content.reference.to_owned());
                 let item = match (policy.policy_type(), content.path) {
                     (PolicyType::ContextRef, Some(path)) if self.mode == MatchMode::Strict => {
-                        let item = Item::until(path, is_late);
-                        compiled.references(policy, &item, field, &mut out);
+                        let item = Item::until(path.whole, is_late);
+                        compiled.real_path(policy, &item, path.in_project, field, &mut out);
                         item
                     }
                     (PolicyType::Content, _) => {

@@ -15,6 +15,7 @@ mod carried;
 mod compiled;
 mod defaults;
 mod evidence;
+mod fixed_parts;
 mod form;
 mod judge;
 mod lowered;
@@ -27,6 +28,7 @@ mod strict;
 mod violation;
 
 pub use evidence::TextSource;
+pub use fixed_parts::{FixedPart, FixedParts};
 pub use model::AskedModel;
 pub use policy::{BadExpression, Bounds, Matching, Policy, PolicyAction, PolicyType, Quantity};
 pub use read::{InvalidPolicies, PolicyFault, schema};
@@ -66,9 +68,17 @@ pub struct PolicySet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content<'c> {
     pub reference: &'c str,
-    /// Where the content was really found, after links were followed.
-    pub path: Option<&'c str>,
+    pub path: Option<RealPath<'c>>,
     pub text: &'c str,
+}
+
+/// Where a content was really found, after links were followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RealPath<'c> {
+    /// From the root of the machine. Forbidden places are looked for in it.
+    pub whole: &'c str,
+    /// The same place from the project's root, as references name it: what `only` is compared with.
+    pub in_project: Option<&'c str>,
 }
 
 /// One text of a conversation that passes by.

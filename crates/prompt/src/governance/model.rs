@@ -58,7 +58,7 @@ pub(super) fn judge(policy: &Policy, model: AskedModel<'_>, out: &mut Vec<Violat
     let only = policy.only_places();
     if !only.is_empty() && !only.iter().any(|pattern| model.is_meant_by(pattern)) {
         let named: Arc<str> = format!("outside {}", only.join(", ")).into();
-        out.push(Violation::of(policy, PromptField::Model, named, &shown, 0..shown.len()));
+        out.push(Violation::outside(policy, PromptField::Model, named, &shown));
     }
 }
 

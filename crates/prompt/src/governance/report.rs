@@ -4,7 +4,7 @@ use stave_canon::Value;
 
 use crate::CreatedAt;
 
-/// How many of the latest checks a report shows.
+/// How many of the latest checks with violations a report shows.
 pub const RECENT_CHECKS: usize = 10;
 
 /// One check, as a report shows it.
@@ -17,7 +17,7 @@ pub struct CheckEntry {
     pub approved: bool,
 }
 
-/// Figures over all checks, and the latest of them.
+/// Figures over all checks, and the latest of those that found something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     pub total_checks: u64,

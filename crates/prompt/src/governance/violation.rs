@@ -36,8 +36,20 @@ pub struct Violation {
     pub item: Arc<str>,
     /// The bytes of `item` that matched: its first occurrence.
     pub range: Range<usize>,
-    /// Whether the sentence says what matched, because the pattern is an expression that nobody wants to read.
-    says_match: bool,
+    wording: Wording,
+}
+
+/// How the sentence of a violation is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Wording {
+    /// The pattern was found.
+    Pattern,
+    /// It says what matched, because the pattern is an expression that nobody wants to read.
+    Match,
+    /// The pattern was found in the path that a reference leads to.
+    Path,
+    /// The item is none of those that the policy allows.
+    Outside,
 }
 
 impl PromptField {
@@ -82,8 +94,8 @@ impl Violation {
         item: &str,
         range: Range<usize>,
     ) -> Self {
-        let says_match = pattern.expression().is_some();
-        Violation { says_match, ..Violation::of(policy, field, pattern.shared(), item, range) }
+        let wording = if pattern.expression().is_some() { Wording::Match } else { Wording::Pattern };
+        Violation { wording, ..Violation::of(policy, field, pattern.shared(), item, range) }
     }
 
     pub(super) fn of(
@@ -95,7 +107,29 @@ impl Violation {
     ) -> Self {
         let policy_name = policy.shared_name();
         let (action, item) = (policy.action(), item.into());
-        Violation { policy: policy_name, action, field, pattern, item, range, says_match: false }
+        Violation { policy: policy_name, action, field, pattern, item, range, wording: Wording::Pattern }
+    }
+
+    /// The violation of an item that is none of the only ones that a policy allows.
+    pub(super) fn outside(policy: &Policy, field: PromptField, named: Arc<str>, item: &str) -> Self {
+        let found = Violation::of(policy, field, named, item, 0..item.len());
+        Violation { wording: Wording::Outside, ..found }
+    }
+
+    /// Says that it was found in the path of a content and not in its text.
+    pub(super) fn say_path(&mut self) {
+        self.wording = Wording::Path;
+    }
+
+    /// What the policy objects to, as the end of a sentence about it.
+    #[must_use]
+    pub fn objection(&self) -> String {
+        let Violation { field, pattern, .. } = self;
+        match self.wording {
+            Wording::Outside => format!("allows nothing {pattern}: {field}"),
+            Wording::Path => format!("forbids `{pattern}` in the path of {field}"),
+            Wording::Pattern | Wording::Match => format!("forbids `{pattern}` in {field}"),
+        }
     }
 
     /// Everything about the violation, for programs.
@@ -136,8 +170,20 @@ impl Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Violation { policy, action, field, item, .. } = self;
-        let pattern = if self.says_match { self.matched() } else { &self.pattern };
+        let pattern = if self.wording == Wording::Match { self.matched() } else { &self.pattern };
         write!(out, "{}: {policy} - ", action.shout())?;
+        match (field, self.wording) {
+            (PromptField::Content(reference), Wording::Outside) => {
+                return write!(out, "Context ref '{reference}' leads to '{item}', {pattern}");
+            }
+            (PromptField::Content(reference), Wording::Path) => {
+                let leads = "which matches forbidden pattern";
+                return write!(out, "Context ref '{reference}' leads to '{item}', {leads} '{pattern}'");
+            }
+            (PromptField::Model, Wording::Outside) => return write!(out, "Model '{item}' is {pattern}"),
+            (_, Wording::Outside) => return write!(out, "Context ref '{item}' is {pattern}"),
+            _ => {}
+        }
         match field {
             PromptField::ContextRefs(_) => {
                 write!(out, "Context ref '{item}' matches forbidden pattern '{pattern}'")

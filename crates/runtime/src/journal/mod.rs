@@ -403,7 +403,9 @@ impl StoredRun {
             node: None,
             attempts: 0,
         };
-        // A run that has not ended has taken the time for which processes drove it.
+        // A run that has not ended has taken the time for which processes drove it. A process that was killed did not say
+        // until when it lived, but it lived while the steps ran that it recorded.
+        let driven = self.used.max(recorded_time(&nodes));
         RunReport {
             run_id: self.summary.id.clone(),
             flow: self.summary.flow.clone(),
@@ -416,9 +418,24 @@ impl StoredRun {
                 None => Err(whole_run(FailureKind::Waiting, format!("the run is {}", self.summary.status))),
             },
             nodes,
-            duration: self.summary.ended_at.map_or(self.used, |ended_at| self.times().until(ended_at)),
+            duration: self.summary.ended_at.map_or(driven, |ended_at| self.times().until(ended_at)),
         }
     }
+}
+
+/// The time in which at least one of these nodes ran.
+fn recorded_time(nodes: &[NodeReport]) -> Duration {
+    let mut spans: Vec<(Duration, Duration)> = nodes
+        .iter()
+        .filter_map(|node| Some((node.started?, node.started?.saturating_add(node.duration))))
+        .collect();
+    spans.sort_unstable();
+    let (mut sum, mut until) = (Duration::ZERO, Duration::ZERO);
+    for (from, to) in spans {
+        sum = sum.saturating_add(to.saturating_sub(from.max(until)));
+        until = until.max(to);
+    }
+    sum
 }
 
 impl StoredRun {

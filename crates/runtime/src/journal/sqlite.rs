@@ -196,6 +196,16 @@ impl Runs for SqliteJournal {
                         "INSERT OR REPLACE INTO decision (run, node, decision) VALUES (?1, ?2, ?3)",
                     )?
                     .execute(params![run, path, codec::encode_decision(&decided)])?;
+                if status == RunStatus::Waiting
+                    && stored(connection, &run, &ownership)?.open_questions().next().is_none()
+                {
+                    // It waits for nobody any more, and whoever drives runs may take it.
+                    connection
+                        .prepare_cached(
+                            "UPDATE run SET status = 'interrupted' WHERE id = ?1 AND status = 'waiting'",
+                        )?
+                        .execute(params![run])?;
+                }
                 Ok(decided)
             })
             .await

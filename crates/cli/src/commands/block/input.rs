@@ -13,6 +13,7 @@ use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{FILE, Project};
+use crate::terminal;
 
 /// The blocks of a body. A block that holds a key or personal data has the label that the gate would give it.
 pub(super) fn body(path: &Path, reading: &Reading) -> Result<BlockIr, Stop> {
@@ -26,6 +27,12 @@ pub(super) fn body(path: &Path, reading: &Reading) -> Result<BlockIr, Stop> {
     let tokenizer = Tokenizer { model_family: tokens::family_of(model), count: &count };
     let blocks = request_to_block(&text, surface, Some(tokenizer), &RandomIds, &SystemClock);
     let RequestBlocks { mut prompt, .. } = blocks.map_err(fault)?;
+    for member in reading.provider.map(|provider| provider.foreign_texts(&text)).unwrap_or_default() {
+        terminal::error(&format!(
+            "{}: `{member}` belongs to the interface of another provider, so its text is left out",
+            path.display()
+        ));
+    }
     let policy = policy(path)?;
     for block in &mut prompt.blocks {
         let found = policy.rules.find(&block.content);

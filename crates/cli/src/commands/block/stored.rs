@@ -78,16 +78,16 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
     let id = run.summary.id.clone();
     let asked = |report: stave_runtime::RunReport| {
         let node = report.nodes.into_iter().find(|node| node.id == wanted.step);
-        node.map(|node| node.questions)
+        node.map(|node| (node.questions, node.model.is_none().then_some(node.kind)))
     };
-    let Some(whole) = asked(run.report()) else {
+    let Some((whole, asks_nobody)) = asked(run.report()) else {
         return Err(Stop::invalid(format!("run `{id}` has no step `{}`", wanted.step))
             .help(format!("`stave runs show {id}` lists its steps")));
     };
     let shown = if kept.show_restricted {
         whole
     } else {
-        let left = asked(run.redacted().report()).unwrap_or_default();
+        let left = asked(run.redacted().report()).unwrap_or_default().0;
         if left.is_empty() && !whole.is_empty() {
             return Err(Stop::refused(format!(
                 "step `{}` reads restricted values, so what it asked is hidden",
@@ -100,12 +100,31 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
     let count = shown.len();
     let number = wanted.request.unwrap_or(count);
     let Some(prompt) = number.checked_sub(1).and_then(|index| shown.get(index)) else {
-        let message = match count {
-            0 => format!("nothing is kept of what step `{}` of run `{id}` asked a model", wanted.step),
-            _ => format!("step `{}` of run `{id}` made {count} requests that are kept", wanted.step),
+        let step = wanted.step;
+        let (message, help) = match (count, asks_nobody) {
+            (0, Some(kind)) => (
+                format!("step `{step}` of run `{id}` asked no model"),
+                format!("its kind is `{kind}`; `stave runs show {id}` lists the steps with their models"),
+            ),
+            (0, None) => (
+                format!("nothing is kept of what step `{step}` of run `{id}` asked a model"),
+                "model steps keep their requests unless `prompts = false` in `[journal]` of stave.toml"
+                    .to_owned(),
+            ),
+            (1, _) => (
+                format!(
+                    "of step `{step}` of run `{id}` one request is kept, so there is no request {number}"
+                ),
+                "leave --request out".to_owned(),
+            ),
+            _ => (
+                format!(
+                    "of step `{step}` of run `{id}` {count} requests are kept, so there is no request {number}"
+                ),
+                format!("--request takes 1 to {count}"),
+            ),
         };
-        return Err(Stop::invalid(message)
-            .help("model steps keep their requests unless `prompts = false` in `[journal]` of stave.toml"));
+        return Err(Stop::invalid(message).help(help));
     };
     let Some(blocks) = prompt.block_document() else {
         let stage = prompt.verdict.stage.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use stave_canon::Value;
 use super::arguments::Analyze;
 use super::{picture, simulate, trace};
 use crate::exit::{Exit, Stop};
-use crate::files::{write_atomic, write_private};
+use crate::files::write_private;
 use crate::terminal::{self, Terminal};
 
 pub(super) fn analyze(arguments: &Analyze, _: Terminal) -> Result<Exit, Stop> {
@@ -19,7 +19,7 @@ pub(super) fn analyze(arguments: &Analyze, _: Terminal) -> Result<Exit, Stop> {
     let shares = shares(&trace, &replays[0].1);
     let findings = findings(&trace);
     if let Some(path) = &arguments.svg {
-        write_atomic(path, &picture::svg(&trace, &replays))?;
+        write_private(path, &picture::svg(&trace, &replays))?;
     }
     if let Some(path) = &arguments.html {
         let tables = [simulate::table(&trace, &replays).to_string(), share_table(&shares).to_string()];

@@ -5,7 +5,7 @@ use std::path::Path;
 use stave_diag::codes::run as codes;
 use stave_diag::{Diagnostic, Severity};
 use stave_flow::{CheckOptions, Parsed};
-use stave_prompt::resolve::{ReferenceSource, Unavailable};
+use stave_prompt::resolve::{self, Unavailable};
 use stave_prompt::{ContextRef, FileSelection};
 
 use crate::context::ListedContext;
@@ -24,7 +24,7 @@ pub(super) fn missing(parsed: &Parsed, options: &CheckOptions, root: &Path) -> R
     let context = ListedContext::new(root, &lists.context_files)?;
     let missing = written.filter_map(|reference| {
         let ContextRef::File(path) = ContextRef::parse(reference.as_str()) else { return None };
-        let reason = match context.files(&FileSelection::parse(path)) {
+        let reason = match resolve::files(&context, &FileSelection::parse(path)) {
             Ok(texts) if !texts.is_empty() => return None,
             Ok(_) => Unavailable::NoMatch,
             Err(Unavailable::Unlisted(_)) => return None,

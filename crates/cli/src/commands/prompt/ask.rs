@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_exec::Document;
-use stave_llm::Provider;
-use stave_lower::{ANSWER, DefaultModel};
+use stave_lower::ANSWER;
 use stave_prompt::compile::Templates;
 use stave_prompt::output::OutputValidator;
 use stave_prompt::{PromptIr, short_hash};
 use stave_runtime::{Engine, FailureKind, RunReport};
 
 use super::arguments::Ask;
+use super::asked_model::asked_model;
 use super::{Answer, Task, input, invalid, print};
 use crate::archive::unwritten;
 use crate::exit::{Exit, Stop};
@@ -69,7 +69,7 @@ fn question<'t>(
         OutputValidator::new((*requirements).clone()).map_err(|error| unusable(&error))?;
     }
     let default = task.project.settings.default_model.as_ref();
-    let model = model(arguments.model.as_deref(), ir, default)
+    let model = asked_model(arguments.model.as_deref(), ir, default)?
         .ok_or_else(|| unusable(&"the prompt names no model").help(MODEL_HELP))?;
     if let Some(hint) = ir.model_hint.as_deref().filter(|hint| !hint.is_empty() && *hint != model.provider) {
         terminal::error(&format!("{name}: the prompt suggests `{hint}`; `{}` is asked", model.provider));
@@ -79,26 +79,6 @@ fn question<'t>(
 }
 
 const MODEL_HELP: &str = "name one with --model, or set `[models.default]` in stave.toml";
-
-/// The model that answers: the one that the command names, the one that the prompt records, or the project's. An endpoint
-/// is the project's to set.
-fn model(named: Option<&str>, ir: &PromptIr, default: Option<&DefaultModel>) -> Option<DefaultModel> {
-    let is_provider = |word: &&str| word.parse::<Provider>().is_ok();
-    let hint = ir.model_hint.as_deref().filter(is_provider);
-    let (provider, name) = match named {
-        Some(named) => match named.split_once('/').filter(|(provider, _)| is_provider(provider)) {
-            Some((provider, name)) => (provider, name),
-            None => (hint.or(default.map(|model| model.provider.as_str()))?, named),
-        },
-        None => match (hint, ir.metadata.get("model").and_then(Value::as_str)) {
-            (Some(provider), Some(name)) => (provider, name),
-            _ => return default.cloned(),
-        },
-    };
-    let endpoint =
-        default.filter(|model| model.provider == provider).and_then(|model| model.endpoint.clone());
-    Some(DefaultModel { provider: provider.to_owned(), name: name.to_owned(), endpoint })
-}
 
 async fn ask_all(
     arguments: &Ask,
@@ -111,6 +91,7 @@ async fn ask_all(
     let engine = &session.engine;
     let is_single = questions.len() == 1;
     let mut answers = Vec::with_capacity(questions.len());
+    let mut reports = Vec::with_capacity(questions.len());
     let mut exit = Exit::Fine;
     let empty = Value::Object(Object::new());
     for Question { ir, document } in questions {
@@ -128,12 +109,15 @@ async fn ask_all(
             let value = if arguments.json { value(ir, &report) } else { answer(&report) };
             answers.push(Answer { value, exit: exit_of(&report) });
         }
-        if matches!(&report.result, Err(failed) if failed.failure.kind == FailureKind::Interrupted) {
+        let is_interrupted =
+            matches!(&report.result, Err(failed) if failed.failure.kind == FailureKind::Interrupted);
+        reports.push(report);
+        if is_interrupted {
             break;
         }
     }
     session
-        .end(|| {
+        .end(&reports, questions.len(), || {
             if !answers.is_empty() {
                 print(answers, arguments.json);
             }

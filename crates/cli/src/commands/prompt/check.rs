@@ -1,7 +1,7 @@
 //! `stave prompt check`: types, ranges, versions, and what the policies say, at line and column.
 
 use stave_diag::{Diagnostic, render, sort};
-use stave_prompt::diagnose_verdict;
+use stave_prompt::{diagnose_requirements, diagnose_verdict};
 
 use super::Task;
 use super::arguments::Selected;
@@ -18,6 +18,7 @@ pub(super) fn check(selected: &Selected, terminal: Terminal) -> Result<Exit, Sto
             let verdict = task.policies.check(ir);
             is_denied |= !verdict.approved();
             diagnostics.extend(diagnose_verdict(document.source, &document.text, &verdict));
+            diagnostics.extend(diagnose_requirements(document.source, &document.text, ir));
         }
     }
     sort(&mut diagnostics);

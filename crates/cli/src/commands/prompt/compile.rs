@@ -10,15 +10,13 @@ use stave_prompt::resolve::ReferenceSource;
 use stave_prompt::{Pipeline, PipelineResult, PromptIr, Stage};
 
 use super::arguments::Compile;
+use super::asked_model::counted_model;
 use super::{Answer, Task, invalid, print, process};
 use crate::context::ProjectContext;
 use crate::exit::{Exit, Stop};
 use crate::governance;
 use crate::ports::{RandomIds, SystemClock};
 use crate::terminal::{self, Terminal};
-
-/// A model of each provider whose tokens are those of its family.
-const FAMILIES: [(&str, &str); 2] = [("openai", "gpt-4o"), ("ollama", "llama3")];
 
 pub(super) fn compile(arguments: &Compile, terminal: Terminal) -> Result<Exit, Stop> {
     let selected = &arguments.selected;
@@ -35,10 +33,11 @@ pub(super) fn compile(arguments: &Compile, terminal: Terminal) -> Result<Exit, S
             answers.extend(invalid(&task, document));
             continue;
         };
-        let model = counted_model(arguments.model.as_deref(), &task, ir);
-        let count = |text: &str| tokens::count_text(&model, text).tokens;
-        let counter = TokenCounter::new(&count).ceiling(tokens::most_of(&model));
-        let answer = match one(&pipeline, &compiler, &source, ir, &counter) {
+        let default = task.project.settings.default_model.as_ref();
+        let model = counted_model(arguments.model.as_deref(), ir, default)?;
+        let count = |text: &str| tokens::count_text(&model.name, text).tokens;
+        let counter = TokenCounter::new(&count).ceiling(tokens::most_of(&model.name));
+        let answer = match one(&pipeline, &compiler, &source, ir, &model.provider, &counter) {
             Ok(compiled) => {
                 if !selected.json {
                     tell(&compiled);
@@ -65,6 +64,7 @@ fn one(
     compiler: &Compiler,
     source: &dyn ReferenceSource,
     ir: &Arc<PromptIr>,
+    provider: &str,
     counter: &TokenCounter<'_>,
 ) -> Result<CompiledPrompt, Box<Answer>> {
     let mut outcome = pipeline.process_shared(ir, &RandomIds, &SystemClock);
@@ -72,7 +72,8 @@ fn one(
         let (resolution, verdict) = pipeline.resolve(&outcome.ir, source);
         outcome = outcome.judged(verdict, Stage::Resolution, ir);
         if outcome.approved {
-            let compiled = compiler.compile_from_ir(&outcome.ir, resolution, counter).map_err(|error| {
+            let compiled = compiler.compile_for(provider, &outcome.ir, resolution, counter);
+            let compiled = compiled.map_err(|error| {
                 show(&outcome.violations);
                 terminal::error(&format!("error: {error}"));
                 Box::new(failed(&outcome, &error))
@@ -121,12 +122,4 @@ fn tell(compiled: &CompiledPrompt) {
         let (before, after, reason) = (cut.tokens_before, cut.tokens_after, cut.reason.word());
         terminal::error(&format!("{}: {what} ({reason}: {before} to {after} tokens)", cut.name));
     }
-}
-
-/// The model whose tokens count.
-pub(super) fn counted_model(named: Option<&str>, task: &Task, ir: &PromptIr) -> String {
-    let default = task.project.settings.default_model.as_ref();
-    let of_project = default.filter(|model| model.provider == ir.provider()).map(|model| model.name.clone());
-    let family = FAMILIES.iter().find(|(provider, _)| *provider == ir.provider()).map(|(_, model)| *model);
-    named.map(str::to_owned).or(of_project).unwrap_or_else(|| family.unwrap_or("claude").to_owned())
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod ask;
+mod asked_model;
 mod check;
 mod compile;
 mod hash;

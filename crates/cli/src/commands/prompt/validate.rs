@@ -8,7 +8,7 @@ use stave_prompt::output::{Accepted, OutputValidator, Rejected};
 
 use super::Task;
 use super::arguments::{Selected, Validate};
-use super::compile::counted_model;
+use super::asked_model::counted_model;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::governance;
@@ -50,7 +50,9 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
     };
     let validator =
         OutputValidator::new((*requirements).clone()).map_err(|error| Stop::invalid(error.to_string()))?;
-    let counted = tokens::count_text(&counted_model(arguments.model.as_deref(), &task, ir), &reply);
+    let default = task.project.settings.default_model.as_ref();
+    let model = counted_model(arguments.model.as_deref(), ir, default)?;
+    let counted = tokens::count_text(&model.name, &reply);
     // An estimate is an upper bound: it cannot show that a reply is too long.
     let result = validator.validate_counted(&reply, counted.exact.then_some(counted.tokens));
     if arguments.json {

@@ -26,6 +26,8 @@ pub(super) struct Once {
     flow: String,
     digest: String,
     journal: SqliteJournal,
+    /// Whether the exchanges are recorded.
+    records: bool,
 }
 
 /// What the arguments name; `None` when they name nothing.
@@ -53,7 +55,11 @@ impl Once {
     ) -> Once {
         let flow = document.flow.name.clone();
         let digest = request_digest(&flow, requests);
-        Once { name, tenant: project.tenant().to_owned(), flow, digest, journal }
+        Once { name, tenant: project.tenant().to_owned(), flow, digest, journal, records: false }
+    }
+
+    pub(super) fn recording(self, records: bool) -> Once {
+        Once { records, ..self }
     }
 
     /// The id of the run for the request at `index`.
@@ -72,6 +78,7 @@ impl Once {
         let identity = RunIdentity { id, digest: Some(&self.digest) };
         match engine.begin(identity, document, request).await {
             Ok(begun) => begun.await.map_err(|error| unwritten(id, &error)),
+            Err(JournalError::Started(_)) if self.records => Err(begun_before(id)),
             Err(JournalError::Started(_)) => self.known(engine, id, request).await,
             Err(JournalError::Exists(_)) => Err(self.conflict(id)),
             Err(error) => Err(unwritten(id, &error)),
@@ -123,4 +130,10 @@ impl Once {
             }
         }
     }
+}
+
+/// A run that is there has asked some of its questions already, or all.
+fn begun_before(id: &str) -> Stop {
+    Stop::invalid(format!("run `{id}` was started before, so a recording would lack what it asked then"))
+        .help("leave --record out, or give the run another name")
 }

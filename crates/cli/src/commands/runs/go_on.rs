@@ -134,6 +134,11 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
             Err(JournalError::Ended { .. }) if engine.drives_itself() => {
                 runs.show(&id).await.map(|run| run.report())
             }
+            // A server on the same store drives it since the decision.
+            Err(JournalError::Busy(_)) => {
+                terminal::error(&format!("the decision about `{node}` is recorded"));
+                Err(JournalError::Busy(id))
+            }
             Err(JournalError::AuthNeeded(_)) => {
                 terminal::error(&format!("the decision about `{node}` is recorded"));
                 Err(JournalError::AuthNeeded(id))
@@ -163,7 +168,19 @@ fn user(named: Option<&str>) -> Result<String, Stop> {
         return Ok(format!("user:{name}"));
     }
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    Ok(format!("user:{}", named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())))
+    let named = named.filter(|name| !name.is_empty());
+    Ok(format!("user:{}", named.or_else(user_id).unwrap_or_else(|| "unknown".to_owned())))
+}
+
+/// The number under which the system knows the user.
+#[cfg(unix)]
+fn user_id() -> Option<String> {
+    Some(format!("uid-{}", nix::unistd::getuid()))
+}
+
+#[cfg(not(unix))]
+fn user_id() -> Option<String> {
+    None
 }
 
 /// Fills the ports for a run's document, lets the engine work, and prints the report.

@@ -144,7 +144,7 @@ fn row(page: &mut String, node: &NodeReport, longest: f64) {
     let cells = [
         format!("<td><a href=\"#{0}\">{0}</a></td>", escaped(&node.id)),
         format!("<td>{}</td>", escaped(&node.kind)),
-        format!("<td class=\"{status}\">{status}</td>"),
+        format!("<td class=\"{status}\">{}</td>", crate::table::status_word(node)),
         format!("<td class=\"number\">{}</td>", node.attempts),
         format!("<td class=\"number\">{:.1}</td>", took * 1000.0),
         format!("<td class=\"bar\"><i style=\"width:{share:.1}%\"></i></td>"),

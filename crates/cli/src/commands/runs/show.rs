@@ -9,7 +9,7 @@ use super::Archive;
 use super::arguments::Show;
 use super::list::summary_value;
 use crate::exit::{Exit, Stop};
-use crate::outcome::print;
+use crate::outcome::print_shown;
 use crate::terminal::{self, Terminal};
 
 pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
@@ -21,39 +21,39 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         return Ok(Exit::Fine);
     }
     let summary = &run.summary;
-    terminal::error(&format!("run {}: {}, started {}", summary.id, summary.status, summary.started_at));
-    terminal::error(&format!("document {} from {}", run.document_hash, run.document.metadata.source_file));
+    terminal::out(&format!("run {}: {}, started {}", summary.id, summary.status, summary.started_at));
+    terminal::out(&format!("document {} from {}", run.document_hash, run.document.metadata.source_file));
     if let Some(original) = &summary.replay_of {
-        terminal::error(&format!("replays {original}"));
+        terminal::out(&format!("replays {original}"));
     }
-    terminal::error(&format!("request {}", run.request));
+    terminal::out(&format!("request {}", run.request));
     for (path, decision) in &run.decisions {
-        terminal::error(&decided(&questions::address(path), decision));
+        terminal::out(&decided(&questions::address(path), decision));
     }
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => {
             print_logs(&run);
             print_requests(&run);
-            print(&run.report(), terminal);
+            print_shown(&run.report(), terminal);
         }
         RunStatus::Running
         | RunStatus::Interrupted
         | RunStatus::Queued
         | RunStatus::Quarantined
         | RunStatus::Waiting => {
-            terminal::error_styled(&crate::table::nodes(&run.report(), summary.status, terminal.stderr));
+            terminal::out_styled(&crate::table::nodes(&run.report(), summary.status, terminal.stdout));
             print_logs(&run);
             print_requests(&run);
             for question in run.open_questions() {
                 print_question(&summary.id, question);
             }
             if summary.status == RunStatus::Interrupted {
-                terminal::error(&format!("`stave runs resume {}` continues it", summary.id));
+                terminal::out(&format!("`stave runs resume {}` continues it", summary.id));
             }
             if summary.status == RunStatus::Quarantined {
                 let crashes = summary.crashes;
-                terminal::error(&format!("the process that drove it died {crashes} times in a row"));
-                terminal::error(&format!("`stave runs resume {} --force` resumes it anyway", summary.id));
+                terminal::out(&format!("the process that drove it died {crashes} times in a row"));
+                terminal::out(&format!("`stave runs resume {} --force` resumes it anyway", summary.id));
             }
         }
     }
@@ -63,9 +63,9 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
 /// What the code of steps printed, as far as it is kept.
 fn print_logs(run: &StoredRun) {
     for node in run.report().nodes.iter().filter(|node| !node.logs.is_empty()) {
-        terminal::error(&format!("`{}` printed:", node.id));
+        terminal::out(&format!("`{}` printed:", node.id));
         for line in &node.logs {
-            terminal::error(&format!("  {line}"));
+            terminal::out(&format!("  {line}"));
         }
     }
 }
@@ -74,7 +74,7 @@ fn print_logs(run: &StoredRun) {
 fn print_requests(run: &StoredRun) {
     for node in &run.report().nodes {
         for (index, prompt) in node.questions.iter().enumerate() {
-            request_lines(&node.id, index + 1, prompt).iter().for_each(|line| terminal::error(line));
+            request_lines(&node.id, index + 1, prompt).iter().for_each(|line| terminal::out(line));
         }
     }
 }
@@ -120,9 +120,9 @@ fn request_lines(node: &str, number: usize, prompt: &AskedPrompt) -> Vec<String>
 /// What a person is asked, about which values, and how to decide it.
 fn print_question(run: &str, question: &Question) {
     let text = question.text.as_deref().unwrap_or("may this go on?");
-    terminal::error(&format!("{} asks: {text}", question.address()));
-    terminal::error(&format!("  values {}", Value::Object(question.values.clone())));
-    terminal::error(&format!(
+    terminal::out(&format!("{} asks: {text}", question.address()));
+    terminal::out(&format!("  values {}", Value::Object(question.values.clone())));
+    terminal::out(&format!(
         "  `stave runs approve {run} '{}' --digest {}` approves it; with --deny it is denied",
         question.address(),
         question.digest

@@ -48,7 +48,7 @@ fn remembered(
         if call.node.inputs.iter().any(|port| port.name() == name) {
             return Ok(None);
         }
-        let carried = ir.metadata.get(name).ok_or_else(|| unavailable(reference, &Unavailable::Missing))?;
+        let carried = ir.metadata.get(name).ok_or_else(|| unavailable(reference, &Unavailable::NoValue))?;
         let text = port::text(carried).unwrap_or_else(|_| carried.to_string());
         let label = labels::of_field(call, name)?;
         return Ok(Some(PromptPart::new(name, text, Provenance::Memory).sensitivity(label)));

@@ -230,11 +230,16 @@ impl Conversation<'_> {
         let cost = spend.cost;
         reserved.settle(usage, cost, attempts as u64);
         let spend = spend.after(&earlier);
-        self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
+        let output = usage.map_or(0, |usage| usage.output);
+        let written = self.call.written.fetch_add(output, Ordering::Relaxed).saturating_add(output);
         spans::end_model(self, span, &reply, cost);
         match reply {
             // The model's host was sent a key, and its words go to ports, journal and tools.
             Ok(reply) => {
+                if let Err(failure) = node.check_written(written) {
+                    self.call.write_spend(number, spend).await?;
+                    return Err(failure);
+                }
                 let response = self.without_secrets(reply.response);
                 let results = turn::write(&response).map_or(0, |turn| stave_engine::value_bytes(&turn));
                 self.call.run.keep(self.call.index, Volume { results, ..Volume::default() })?;
@@ -247,10 +252,11 @@ impl Conversation<'_> {
         }
     }
 
-    /// What a reply says that it used. Where a budget counts tokens or money, a reply that does not say is counted here.
+    /// What a reply says that it used. Where a budget or a contract counts tokens or money, a reply that does not say is
+    /// counted here.
     fn usage(&self, response: &Response, input: u64) -> Option<Usage> {
         let budget = &self.call.run.plan.policy.budget;
-        if budget.tokens.is_none() && budget.cost.is_none() {
+        if budget.tokens.is_none() && budget.cost.is_none() && !self.call.node.counts_written() {
             return response.usage;
         }
         if response.is_metered() {
