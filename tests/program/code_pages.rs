@@ -24,6 +24,8 @@ hosts = [\"erp.example.com\"]
 env = [\"REGION\"]
 [models]
 hosts = [\"llm.example.com\"]
+[opcua]
+allow = [\"opc.tcp://127.0.0.1:9\"]
 ";
 
 /// What an example is expected to raise.

@@ -21,6 +21,7 @@ mod inherited_lints;
 mod libraries;
 mod named_files;
 mod offence;
+mod only_callers;
 mod repository;
 mod rule_files;
 mod type_names;

@@ -1,7 +1,7 @@
 //! What every run of a flow is refused for under the settings of its project.
 //!
-//! Invariant: these findings are warnings for a run, which then refuses with its own exit code before the first step, and errors
-//! for whoever checks or compiles.
+//! Invariants: these findings are warnings of a run, which then refuses with its own exit code before the first step, and errors of
+//! the checker. A compile raises only what governance denies: the project that runs its output has lists of its own.
 
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::prompt::PROMPT_DENIED;

@@ -113,7 +113,7 @@ async fn a_run_shows_the_prompt_its_hashes_its_changes_and_its_cuts() {
     stave(&world.folder, same).finish().await.exits(0);
     for (wrong, message) in [
         (vec!["block", "show", "--run", &run, "--step", "nobody"], "has no step `nobody`"),
-        (vec!["block", "show", "--run", &run, "--step", "answer", "--request", "2"], "made 1 requests"),
+        (vec!["block", "show", "--run", &run, "--step", "answer", "--request", "2"], "one request is kept"),
         (vec!["block", "diff", "--run", &run, "--step", "answer"], "the same one"),
     ] {
         let finished = stave(&world.folder, wrong).finish().await.exits(2);

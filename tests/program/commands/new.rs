@@ -36,7 +36,7 @@ async fn the_project_has_the_name_of_its_folder() {
     }
     assert!(folder.read("deep/er/greeter/stave.toml").contains("repo = \"greeter\""));
     assert!(folder.read("deep/er/greeter/README.md").starts_with("# greeter\n"));
-    assert_eq!(folder.read("deep/er/greeter/.gitignore"), ".stave/\n");
+    assert_eq!(folder.read("deep/er/greeter/.gitignore"), ".stave/\n*.key\n");
 }
 
 #[tokio::test]

@@ -59,7 +59,9 @@ async fn each_project_that_has_a_gateway_can_be_looked_at() {
     assert_eq!((first.get("project"), requests(&first)), (Some(&"billing".into()), Some(1)), "{first}");
     let second = served.get("/studio/gateway?hours=2&project=support").await.is(200).json();
     assert_eq!(requests(&second), Some(2), "{second}");
-    served.get("/studio/gateway?project=search").await.problem(404, "not-found");
+    let none = served.get("/studio/gateway?project=search").await.is(200).json();
+    assert_eq!(none.get("available"), Some(&false.into()), "{none}");
+    served.get("/studio/gateway?project=nowhere").await.problem(404, "not-found");
 }
 
 #[tokio::test]

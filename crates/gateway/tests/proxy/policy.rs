@@ -178,6 +178,7 @@ async fn the_record_of_a_routed_request_says_which_label_sent_it_there() {
         settings.upstreams[1].accepts = accepts;
         settings.policy.sensitivity = SensitivityPolicy {
             restricted: GateAction::Route("inside".into()),
+            block: Some(GateAction::Route("inside".into())),
             ..SensitivityPolicy::default()
         };
         let classes = [("patients".to_owned(), Sensitivity::Restricted)].into_iter().collect();
