@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
+use stave_exec::dataflow::{self, Cast, EdgeData, NodeData, Origin};
 use stave_exec::wdl::typed_arguments;
 use stave_exec::{Document, On, called_nodes, wait_cycle};
 use stave_operations::{Descriptor, MCP_CALL, SWITCH, step_kind};
@@ -214,9 +214,7 @@ pub fn reads_references(document: &Document) -> Result<bool, Failure> {
 
 /// Ports join nodes that have ports; transitions join nodes that have none. All nodes have them, or none has.
 fn semantics_of(document: &Document) -> Result<&'static dyn Semantics, Failure> {
-    let has_ports = |node: &stave_exec::DocumentNode| {
-        node.extra.contains_key("inputs") || node.extra.contains_key("outputs")
-    };
+    let has_ports = |node: &stave_exec::DocumentNode| dataflow::has_ports(&node.extra);
     let nodes = &document.graph.nodes;
     if !nodes.iter().any(has_ports) {
         return Ok(&Transitions);
@@ -266,7 +264,8 @@ fn read_edge(
     by_id: &HashMap<String, usize>,
     nodes: &mut [EngineNode],
 ) -> Result<EngineEdge, Failure> {
-    let data = EdgeData::read(&edge.extra).map_err(|error| bad_document(error.to_string()))?;
+    let data = EdgeData::read(&edge.extra)
+        .map_err(|error| bad_document(format!("the edge from `{}` to `{}`: {error}", edge.from, edge.to)))?;
     let find =
         |id: &str| by_id.get(id).copied().ok_or_else(|| bad_document(format!("no node has the id {id:?}")));
     let (from, to) = (find(&edge.from)?, find(&edge.to)?);

@@ -2,8 +2,10 @@
 
 use stave_canon::{Object, Pointer, Value};
 use stave_diag::codes::exec as codes;
-use stave_shape::{FaultKind, Pattern, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Pattern, Place, Reader, Shape};
 
+use crate::contract::StepContract;
+use crate::dataflow::{EdgeData, NodeData, PORT_LISTS};
 use crate::{Document, DocumentFault, VERSION, verify};
 
 /// Which versions a reader takes.
@@ -53,7 +55,32 @@ pub fn schema() -> Value {
     if let Some(version) = version {
         *version = Value::Object(Object::from_iter([("const".to_owned(), VERSION.into())]));
     }
+    if let Some(Value::Object(types)) = schema.as_object_mut().and_then(|schema| schema.get_mut("$defs")) {
+        describe_extras(types);
+    }
     schema
+}
+
+/// Adds the properties that a flow puts on nodes and edges: those of a node where it has ports.
+fn describe_extras(types: &mut Object) {
+    let mut definitions = Definitions::default();
+    let node = NodeData::schema(&mut definitions);
+    let edge = EdgeData::schema(&mut definitions);
+    let contract = StepContract::schema(&mut definitions);
+    types.extend(definitions.into_types());
+    types.sort_keys();
+    let required = |key: &&str| Value::from_iter([("required", vec![*key])]);
+    let has_ports = Value::from_iter([("anyOf", PORT_LISTS.iter().map(required).collect::<Vec<_>>())]);
+    if let Some(Value::Object(described)) = types.get_mut("Node") {
+        if let Some(Value::Object(properties)) = described.get_mut("properties") {
+            properties.insert(StepContract::PROPERTY.to_owned(), contract);
+        }
+        described.insert("if".to_owned(), has_ports);
+        described.insert("then".to_owned(), node);
+    }
+    if let Some(Value::Object(described)) = types.get_mut("Edge") {
+        described.insert("allOf".to_owned(), vec![edge].into());
+    }
 }
 
 pub(crate) const IDENTIFIER: Pattern =
@@ -96,7 +123,10 @@ fn violation(fault: stave_shape::Fault) -> DocumentFault {
         FaultKind::OutOfRange { .. } => (codes::EXEC_OUT_OF_RANGE, None),
         FaultKind::Empty(_) => (codes::EXEC_EMPTY_STRING, None),
         FaultKind::NoItems => (codes::EXEC_NO_NODES, None),
-        FaultKind::UnknownWord { .. } => (codes::EXEC_UNKNOWN_TRANSITION, None),
+        FaultKind::UnknownWord { .. } if fault.pointer.as_str().ends_with("/on") => {
+            (codes::EXEC_UNKNOWN_TRANSITION, None)
+        }
+        FaultKind::UnknownWord { .. } => (codes::EXEC_UNKNOWN_WORD, None),
         FaultKind::WrongForm { .. } => {
             (codes::EXEC_BAD_IDENTIFIER, Some("use letters, digits, `_`, `.` and `-` only".to_owned()))
         }

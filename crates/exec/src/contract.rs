@@ -3,74 +3,43 @@
 //! The system line writes contracts, `lower` lays them onto a document, and `runtime` enforces them; this
 //! module is the one place that knows how they are spelt.
 
-use stave_canon::{Object, Value};
-
-use crate::dataflow::BadProperty;
-
-const PROPERTY: &str = "contract";
+use stave_canon::Object;
+use stave_shape::{Fault, Faults, Place, Reader, Shape};
 
 /// What one execution of a step may use up, and which keys go in and out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
+#[shape(open, not_null)]
 pub struct StepContract {
     pub contract_id: String,
     pub input_keys: Vec<String>,
     pub output_keys: Vec<String>,
     /// The time of all attempts together.
+    #[shape(min = 0)]
     pub max_seconds: Option<u64>,
     /// The attempts.
+    #[shape(min = 0)]
     pub max_steps: Option<u64>,
     /// What its models may write, in tokens.
+    #[shape(min = 0)]
     pub max_tokens: Option<u64>,
 }
 
 impl StepContract {
+    /// The extra property that has it.
+    pub(crate) const PROPERTY: &str = "contract";
+
     /// The contract among a node's extra properties; `None` when there is none.
-    pub fn read(extra: &Object) -> Result<Option<StepContract>, BadProperty> {
-        let Some(value) = extra.get(PROPERTY) else { return Ok(None) };
-        let bad = |key: &str, wanted| BadProperty { property: format!("{PROPERTY}.{key}"), wanted };
-        let object =
-            value.as_object().ok_or(BadProperty { property: PROPERTY.to_owned(), wanted: "an object" })?;
-        let count = |key: &str| match object.get(key) {
-            None => Ok(None),
-            Some(value) => {
-                let count = value.as_i64().and_then(|count| u64::try_from(count).ok());
-                count.map(Some).ok_or_else(|| bad(key, "a whole number that is not negative"))
-            }
-        };
-        let texts = |key: &str| -> Result<Vec<String>, BadProperty> {
-            let items = object.get(key).and_then(Value::as_array);
-            let texts =
-                items.map(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-            texts.flatten().ok_or_else(|| bad(key, "a list of texts"))
-        };
-        let contract_id = object.get("contract_id").and_then(Value::as_str);
-        Ok(Some(StepContract {
-            contract_id: contract_id.ok_or_else(|| bad("contract_id", "a text"))?.to_owned(),
-            input_keys: texts("input_keys")?,
-            output_keys: texts("output_keys")?,
-            max_seconds: count("max_seconds")?,
-            max_steps: count("max_steps")?,
-            max_tokens: count("max_tokens")?,
-        }))
+    pub fn read(extra: &Object) -> Result<Option<StepContract>, Faults> {
+        let Some(value) = extra.get(Self::PROPERTY) else { return Ok(None) };
+        let mut reader = Reader::new();
+        let contract = <Self as Shape>::read(value, &Place::root().key(Self::PROPERTY), &mut reader);
+        let faults: Vec<Fault> = reader.finish();
+        if faults.is_empty() { Ok(contract) } else { Err(Faults(faults)) }
     }
 
     /// Puts the contract among a node's extra properties.
     pub fn write(&self, extra: &mut Object) {
-        let mut contract = Object::new();
-        contract.insert("contract_id".to_owned(), self.contract_id.as_str().into());
-        contract.insert("input_keys".to_owned(), self.input_keys.clone().into());
-        contract.insert("output_keys".to_owned(), self.output_keys.clone().into());
-        let bounds = [
-            ("max_seconds", self.max_seconds),
-            ("max_steps", self.max_steps),
-            ("max_tokens", self.max_tokens),
-        ];
-        for (key, bound) in bounds {
-            if let Some(bound) = bound {
-                contract.insert(key.to_owned(), bound.into());
-            }
-        }
-        extra.insert(PROPERTY.to_owned(), contract.into());
+        extra.insert(Self::PROPERTY.to_owned(), Shape::write(self));
     }
 }
 
@@ -95,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_can_not_be_understood_is_told() {
+    fn a_bound_that_cannot_be_read_is_reported() {
         for text in [
             r#"{"contract": 1}"#,
             r#"{"contract": {"contract_id": "c", "input_keys": [], "output_keys": [], "max_steps": -1}}"#,

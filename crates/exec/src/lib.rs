@@ -7,6 +7,7 @@
 //! Invariant: a [`Document`] that came out of [`read`] satisfies the rules, and `read(encode(d)) == d`,
 //! extra properties included.
 
+pub mod baked_policy;
 mod codec;
 pub mod contract;
 pub mod dataflow;

@@ -3,7 +3,9 @@
 use stave_canon::{Object, Value};
 use stave_shape::Shape;
 
+use crate::baked_policy;
 use crate::codec::{IDENTIFIER, count, time_text};
+use crate::dataflow;
 
 /// What runs, in what order, under which baked policy. Beyond the schema, node ids are unique, edges join existing nodes
 /// and `generated_at` is in UTC.
@@ -37,6 +39,7 @@ pub struct Constants {
     #[shape(rename = "policyRef", not_empty)]
     pub policy_ref: String,
     /// Read-only to every runtime.
+    #[shape(with = baked_policy)]
     pub policy: Object,
 }
 
@@ -49,7 +52,7 @@ pub struct DocumentGraph {
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-#[shape(name = "Node")]
+#[shape(name = "Node", check = dataflow::check_node)]
 pub struct DocumentNode {
     #[shape(not_empty, pattern = IDENTIFIER)]
     pub id: String,
@@ -77,7 +80,7 @@ pub struct Retry {
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-#[shape(name = "Edge")]
+#[shape(name = "Edge", check = dataflow::check_edge)]
 pub struct DocumentEdge {
     #[shape(not_empty, pattern = IDENTIFIER)]
     pub from: String,

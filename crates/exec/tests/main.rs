@@ -1,5 +1,6 @@
 //! What the exec line promises, one module per subject.
 
+mod extras;
 mod rules;
 mod schema;
 mod wdl;

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::NodeData;
+use stave_exec::dataflow;
 use stave_exec::expression::literal;
 use stave_exec::{Document, DocumentGraph, DocumentNode};
 use stave_flow::model::Sensitivity;
@@ -50,13 +50,14 @@ pub fn hold_to_labels(document: &mut Document, project: &Object) {
         };
     }
     let nodes = &document.graph.nodes;
-    let has_ports =
-        |node: &DocumentNode| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
-    let is_workflow = !nodes.iter().any(has_ports);
+    let is_workflow = !nodes.iter().any(|node| dataflow::has_ports(&node.extra));
     let most = fields.values().copied().max().max(own);
     if let Some(most) = most.filter(|_| is_workflow || !is_covered) {
-        let found =
-            if is_workflow { of_workflow(&document.graph, &fields, most) } else { everything(nodes, most) };
+        let found = if is_workflow {
+            of_workflow(&document.graph, &fields, most)
+        } else {
+            everything(&document.graph, most)
+        };
         found.write(&mut rules);
         let context = rules.entry("context".to_owned()).or_insert_with(|| Object::new().into());
         if let Some(context) = context.as_object_mut() {
@@ -130,11 +131,15 @@ fn raise(table: &mut Object, name: &str, level: Sensitivity) {
     }
 }
 
-fn everything(nodes: &[DocumentNode], most: Sensitivity) -> Found {
+/// Every value at its most sensitive. The ports are those that the node names and those that edges lead to, whether or
+/// not a runtime could read them: a port without a level would be public.
+fn everything(graph: &DocumentGraph, most: Sensitivity) -> Found {
     let mut found = Found::default();
-    for node in nodes {
-        let ports = NodeData::read(&node.extra).ok().flatten().map(|data| data.inputs).unwrap_or_default();
-        found.inputs.insert(node.id.clone(), ports.into_iter().map(|port| (port.name, most)).collect());
+    for node in &graph.nodes {
+        let into = graph.edges.iter().filter(|edge| edge.to == node.id);
+        let fed = into.filter_map(|edge| edge.extra.get("to_port")?.as_str());
+        let ports = dataflow::input_names(&node.extra).chain(fed);
+        found.inputs.insert(node.id.clone(), ports.map(|port| (port.to_owned(), most)).collect());
         found.nodes.insert(node.id.clone(), most);
     }
     found

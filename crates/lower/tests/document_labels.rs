@@ -123,6 +123,21 @@ fn a_document_that_was_checked_for_other_labels_is_restricted_as_a_whole() {
 }
 
 #[test]
+fn a_port_of_a_node_that_cannot_be_read_is_restricted_too() {
+    let mut document = compiled("");
+    let node = document.graph.nodes.iter_mut().find(|node| node.id == "act").unwrap();
+    node.extra.insert("effects".to_owned(), "yes".into());
+    let ports = r#"[{"name": "x", "type": "strng"}, {"type": "string"}, 3]"#;
+    node.extra.insert("inputs".to_owned(), parse(ports).unwrap());
+    let edge = document.graph.edges.iter_mut().find(|edge| edge.to == "act").unwrap();
+    edge.extra.insert("to_port".to_owned(), "y".into());
+    hold_to_labels(&mut document, &project());
+    for port in ["x", "y"] {
+        assert_eq!(level(&document, &format!("/inputs/act/{port}")), Some("restricted"), "{port}");
+    }
+}
+
+#[test]
 fn a_document_with_a_consent_that_the_project_has_not_is_as_sensitive_as_its_most_sensitive_value() {
     let own =
         r#""sensitivity": {"declassify": {"f/a.x": "a number"}, "context": {"diagnosis": "restricted"}}"#;

@@ -47,7 +47,7 @@ pub fn storage(
         return storage_of(project, document, &database(folder)?);
     }
     let writes = document.graph.nodes.iter().any(|node| node.kind == HOPSWORKS_WRITE_FEATURES.name);
-    let remembers = sessions(document).next().is_some();
+    let remembers = !sessions(document)?.is_empty();
     let wants_file = writes || remembers && project.settings.stores.state != Some(StateBackend::Memory);
     let exists = folder.join(DATABASE).is_file();
     let database = if wants_file || exists { Some(database(folder)?) } else { None };
@@ -63,7 +63,7 @@ pub fn storage(
 /// because it has to be there when the run is resumed.
 pub fn storage_of(project: &Project, document: &Document, database: &Arc<Database>) -> Result<Storage, Stop> {
     let in_memory = project.settings.stores.state == Some(StateBackend::Memory);
-    let own: Arc<dyn StateStore> = if in_memory && sessions(document).next().is_some() {
+    let own: Arc<dyn StateStore> = if in_memory && !sessions(document)?.is_empty() {
         Arc::new(MemoryStore::new())
     } else {
         Arc::new(SqliteStore::new(Arc::clone(database)))
@@ -200,7 +200,7 @@ fn state(
         _ => own,
     };
     let mut stores = StateStores::new(own);
-    let mut named: Vec<String> = sessions(document).map(|state| state.backend).collect();
+    let mut named: Vec<String> = sessions(document)?.into_iter().map(|state| state.backend).collect();
     named.sort();
     named.dedup();
     for backend in named {
@@ -223,9 +223,14 @@ fn state(
 }
 
 /// The state of sessions in a document.
-fn sessions(document: &Document) -> impl Iterator<Item = StepState> {
-    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
-    data.filter_map(|data| data.state).filter(|state| state.session)
+fn sessions(document: &Document) -> Result<Vec<StepState>, Stop> {
+    let mut states = Vec::new();
+    for node in &document.graph.nodes {
+        let data = NodeData::read(&node.extra)
+            .map_err(|faults| Stop::invalid(format!("node `{}`: {faults}", node.id)))?;
+        states.extend(data.and_then(|data| data.state).filter(|state| state.session));
+    }
+    Ok(states)
 }
 
 /// Before the keys of a project: projects on one server are told apart by tenant and repository.

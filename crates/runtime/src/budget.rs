@@ -7,9 +7,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use stave_canon::Value;
 use stave_engine::Failure;
 use stave_engine::budget::{Allowance, Amounts, CallAnswer, Ledger, PlannedCall, Reservation, TokenPrice};
+use stave_exec::baked_policy::BakedBudget;
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
 use tokio::sync::Notify;
@@ -109,30 +109,15 @@ impl RunBudget {
         }
     }
 
-    /// Reads a budget from a document.
-    pub(crate) fn read(value: &Value) -> Result<RunBudget, String> {
-        let object = value.as_object().ok_or("`limits.budget` is not an object")?;
-        let count = |key: &str| match object.get(key) {
-            None => Ok(None),
-            Some(value) => {
-                let count = value.as_i64().and_then(|count| u64::try_from(count).ok());
-                count.map(Some).ok_or_else(|| format!("`limits.budget.{key}` is not a whole number"))
-            }
-        };
-        let cost = match object.get("cost_usd") {
-            None => None,
-            Some(value) => {
-                let dollars = value.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
-                Some(dollars.ok_or("`limits.budget.cost_usd` is not an amount")?)
-            }
-        };
-        Ok(RunBudget {
-            tokens: count("tokens")?,
-            cost: cost.map(|dollars| Cost::from_picodollars((dollars * 1e12) as u128)),
-            calls: count("calls")?,
-            wall: count("wall_ms")?.map(Duration::from_millis),
-            steps: count("steps")?,
-        })
+    /// The budget of a baked policy.
+    pub(crate) fn new(baked: &BakedBudget) -> RunBudget {
+        RunBudget {
+            tokens: baked.tokens,
+            cost: baked.cost_usd.map(|dollars| Cost::from_picodollars((dollars * 1e12) as u128)),
+            calls: baked.calls,
+            wall: baked.wall_ms.map(Duration::from_millis),
+            steps: baked.steps,
+        }
     }
 }
 

@@ -118,7 +118,7 @@ fn bind(
         cache: data.cache.clone(),
         contract,
         concurrency: data.concurrency,
-        text_origins: data.text_origins.iter().cloned().collect(),
+        text_origins: data.text_origins.0.iter().cloned().collect(),
         graph: Arc::clone(node),
     })
 }

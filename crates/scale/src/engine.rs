@@ -232,10 +232,12 @@ fn asks_someone(document: &Document) -> bool {
     document.graph.nodes.iter().any(|node| node.kind == HUMAN_APPROVE.name)
 }
 
-/// The session whose state a run may change.
+/// The session whose state a run may change. A node that cannot be read may change it.
 fn session<'r>(document: &Document, request: &'r Value) -> Option<&'r str> {
-    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
-    let remembers = data.filter_map(|data| data.state).any(|state| state.session);
+    let remembers = document.graph.nodes.iter().any(|node| match NodeData::read(&node.extra) {
+        Ok(data) => data.and_then(|data| data.state).is_some_and(|state| state.session),
+        Err(_) => true,
+    });
     request.get("session_id").and_then(Value::as_str).filter(|_| remembers)
 }
 

@@ -56,7 +56,10 @@ impl Coverage {
         let missing = edges.filter(|(index, _)| !self.edges.contains(index));
         missing
             .map(|(_, edge)| {
-                let data = EdgeData::read(&edge.extra).unwrap_or_default();
+                let data = match EdgeData::read(&edge.extra) {
+                    Ok(data) => data,
+                    Err(faults) => return format!("{} -> {}: {faults}", edge.from, edge.to),
+                };
                 let end = |node: &str, port: Option<&String>| match port {
                     Some(port) => format!("{node}.{port}"),
                     None => node.to_owned(),

@@ -117,6 +117,56 @@ async fn a_valid_document_is_valid_and_every_violation_of_another_is_told() {
     assert_eq!(report.pointer("/documents/1/valid"), Some(&Value::Bool(true)));
 }
 
+const FLOW: &str = "\
+version: '1.0'
+metadata: {name: ports}
+context: {requires: [x]}
+nodes:
+  double:
+    type: transform
+    inputs: [{name: x, type: number}]
+    outputs: [{name: y, type: number}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            return {'y': inputs['x'] * 2}
+edges:
+  - {from: _input.x, to: double.x}
+  - {from: double.y, to: _output.y}
+";
+
+#[tokio::test]
+async fn a_fault_in_what_a_flow_adds_is_reported_by_every_command_before_a_run_begins() {
+    let folder = Folder::new();
+    folder.write("ports.yaml", FLOW);
+    folder.write("request.json", "{\"context\": {\"x\": 2}}");
+    stave(&folder, ["compile", "ports.yaml", "--out", "out", "--emit", "exec"]).finish().await.exits(0);
+    let broken = folder
+        .read("out/flows/ports.ir.json")
+        .replacen("\"name\": \"y\"", "\"nome\": \"y\"", 1)
+        .replacen("\"from_port\": \"x\"", "\"from_port\": 7", 1)
+        .replacen("\"policy\": {}", "\"policy\": {\"limits\": {\"prompt_tokens\": \"x\"}}", 1);
+    folder.write("broken.ir.json", broken);
+    for command in [
+        vec!["exec", "validate", "broken.ir.json"],
+        vec!["check", "broken.ir.json"],
+        vec!["run", "broken.ir.json", "--input", "request.json"],
+    ] {
+        let report = stave(&folder, &command).finish().await.exits(2);
+        for said in [
+            "error[exec-wrong-type]: must be an integer, not a string",
+            "error[exec-missing-field]: `name` is missing",
+            "error[exec-wrong-type]: must be a string, not an integer",
+            "broken.ir.json:9:",
+        ] {
+            assert!(report.stderr.contains(said), "{command:?} {report}");
+        }
+    }
+    let runs = stave(&folder, ["runs", "list", "--json"]).finish().await.exits(0);
+    assert_eq!(runs.json().get("runs"), Some(&Value::Array(Vec::new())), "no run began: {runs}");
+}
+
 #[tokio::test]
 async fn what_is_no_document_has_a_code_and_a_place() {
     let folder = compiled().await;

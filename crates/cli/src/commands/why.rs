@@ -67,7 +67,8 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
             .filter(|node| node.status != Status::Ok && !node.id.starts_with('_'))
             .collect(),
     };
-    let answers: Vec<Answer<'_>> = nodes.into_iter().map(|node| Answer::new(&run, node)).collect();
+    let answers = nodes.into_iter().map(|node| Answer::new(&run, node));
+    let answers: Vec<Answer<'_>> = answers.collect::<Result<_, _>>()?;
     if arguments.place.json {
         let nodes = answers.iter().map(|answer| answer.to_value(&source)).collect();
         let value = Value::from_iter([
@@ -167,14 +168,15 @@ struct Arrival {
 }
 
 impl<'r> Answer<'r> {
-    fn new(run: &StoredRun, node: &'r NodeReport) -> Answer<'r> {
+    fn new(run: &StoredRun, node: &'r NodeReport) -> Result<Answer<'r>, Stop> {
         let signal = |edge: usize| {
             let signals = run.steps.iter().flat_map(|step| &step.result.signals);
             signals.filter(|(index, _)| *index == edge).map(|(_, signal)| signal).next()
         };
         let incoming = run.document.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == node.id);
         let edges = incoming.map(|(index, edge)| {
-            let data = EdgeData::read(&edge.extra).unwrap_or_default();
+            let data = EdgeData::read(&edge.extra)
+                .map_err(|faults| Stop::invalid(format!("an edge into `{}`: {faults}", node.id)))?;
             let port = data.from_port.as_deref().unwrap_or_default();
             let brought = match signal(index) {
                 Some(Signal::Active(value)) => Ok(value.clone()),
@@ -185,15 +187,15 @@ impl<'r> Answer<'r> {
                 None => Err(format!("`{}` has no result", edge.from)),
             };
             let is_transition = data.from_port.is_none();
-            Arrival {
+            Ok(Arrival {
                 from: if is_transition { edge.from.clone() } else { format!("{}.{port}", edge.from) },
                 to_port: data.to_port,
                 is_transition,
                 origin: data.origin,
                 brought,
-            }
+            })
         });
-        Answer { node, edges: edges.collect() }
+        Ok(Answer { node, edges: edges.collect::<Result<_, Stop>>()? })
     }
 
     /// Where it went wrong, or where the node is.

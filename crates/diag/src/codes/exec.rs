@@ -11,7 +11,8 @@ codes! { Exec:
     EXEC_DUPLICATE_NODE = "exec-duplicate-node", Error, "Two nodes of an exec document share an id.";
     EXEC_UNKNOWN_NODE = "exec-unknown-node", Error, "An edge of an exec document names a node that does not exist.";
     EXEC_UNKNOWN_TRANSITION = "exec-unknown-transition", Error, "An edge of an exec document has an unknown transition reason.";
-    EXEC_OUT_OF_RANGE = "exec-out-of-range", Error, "A timeout or retry field of an exec document is out of range.";
+    EXEC_UNKNOWN_WORD = "exec-unknown-word", Error, "A property of an exec document holds a word that it does not take.";
+    EXEC_OUT_OF_RANGE = "exec-out-of-range", Error, "A number of an exec document is out of range.";
     EXEC_BAD_TIMESTAMP = "exec-bad-timestamp", Error, "The generation time of an exec document is not an RFC 3339 UTC timestamp.";
     EXEC_UNKNOWN_PROPERTY = "exec-unknown-property", Error, "A closed object of an exec document has a property that the schema does not name.";
     WDL_EMPTY_DOCUMENT = "wdl-empty-document", Error, "A workflow or policy file says nothing.";

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use stave_canon::{Object, Value};
 use stave_diag::codes::exec as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
+use stave_shape::Shape;
 
 use super::bake::{bake, raw};
 use super::policy::WdlPolicy;
@@ -209,7 +210,7 @@ impl Lowering {
     fn add(&mut self, mut node: DocumentNode, place: WdlLocation) {
         if self.dialect == Dialect::Extended {
             let origin = Origin { line: place.line, column: place.column };
-            node.extra.insert("origin".into(), origin.write());
+            node.extra.insert("origin".into(), Shape::write(&origin));
         }
         self.taken.insert(node.id.clone());
         self.nodes.push(node);

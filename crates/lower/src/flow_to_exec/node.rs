@@ -1,7 +1,7 @@
 //! Nodes: the step kind, its arguments, its ports, its state, its time.
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{NodeData, Origin, PortType, StepCache, StepPort, StepState};
+use stave_exec::dataflow::{NodeData, Ordered, Origin, PortType, StepCache, StepPort, StepState};
 use stave_exec::{DocumentNode, MAX_INTEGER, Retry};
 use stave_flow::model::{self, Backend, NodeStateScope, Text, Transform};
 use stave_operations::{LLM_CHAT, PYTHON};
@@ -45,7 +45,7 @@ impl Lowering<'_> {
                 &node.id,
             ),
             origin: self.origin(node.id.span),
-            text_origins,
+            text_origins: Ordered(text_origins),
         };
         DocumentNode {
             id: node.id.value.clone(),

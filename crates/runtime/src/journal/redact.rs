@@ -3,7 +3,7 @@
 //! The levels are those of the run's own document. Values above `private` are replaced, and so is everything that
 //! could quote them: failures, logs, prompts and answers of nodes that read such values.
 //!
-//! Invariant: a level that is not understood hides its value.
+//! Invariant: a level that is not understood hides its value, and so does an edge that cannot be read.
 
 use stave_block::Sensitivity;
 use stave_canon::{Object, Value};
@@ -34,7 +34,7 @@ impl StoredRun {
             .edges
             .iter()
             .map(|edge| {
-                let data = EdgeData::read(&edge.extra).unwrap_or_default();
+                let Ok(data) = EdgeData::read(&edge.extra) else { return true };
                 let from = data.from_port.as_deref().unwrap_or_default();
                 let to = data.to_port.as_deref().unwrap_or_default();
                 let source = match edge.from.as_str() {

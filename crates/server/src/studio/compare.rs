@@ -23,11 +23,11 @@ pub(super) async fn compare(call: &Call<'_>) -> Result<Comparison, Problem> {
     };
     let (_, first) = find_shown(call, &wanted("a")?).await?;
     let (_, second) = find_shown(call, &wanted("b")?).await?;
-    Ok(compared(&first, &second))
+    compared(&first, &second)
 }
 
-fn compared(first: &StoredRun, second: &StoredRun) -> Comparison {
-    let (left, right) = (StoredView::new(first), StoredView::new(second));
+fn compared(first: &StoredRun, second: &StoredRun) -> Result<Comparison, Problem> {
+    let (left, right) = (StoredView::new(first)?, StoredView::new(second)?);
     let mut ids: Vec<&str> = left.nodes().map(|node| node.id.as_str()).collect();
     ids.extend(right.nodes().map(|node| node.id.as_str()).filter(|id| !ids.contains(id)).collect::<Vec<_>>());
     let nodes = ids.into_iter().map(|id| {
@@ -52,14 +52,14 @@ fn compared(first: &StoredRun, second: &StoredRun) -> Comparison {
         }
     });
     let output = |run: &StoredRun| run.report().result.ok();
-    Comparison {
+    Ok(Comparison {
         a: run_side(first),
         b: run_side(second),
         same_document: first.document_hash == second.document_hash,
         request: differences(Some(&first.request), Some(&second.request)),
         output: differences(output(first).as_ref(), output(second).as_ref()),
         nodes: nodes.collect(),
-    }
+    })
 }
 
 fn outputs(run: &StoredRun, node: &str) -> Option<Value> {

@@ -1,8 +1,7 @@
 //! One node of a run, whole, with what models were asked on its behalf.
 
-use stave_exec::dataflow::{NodeData, Origin};
+use stave_exec::dataflow::Origin;
 use stave_runtime::evidence;
-use stave_runtime::journal::StoredRun;
 use stave_runtime::report_document::TokenUsage;
 
 use super::run_view::StoredView;
@@ -14,19 +13,18 @@ use crate::problem::Problem;
 
 pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<NodeRunWhole, Problem> {
     let (_, stored) = find_shown(call, run).await?;
-    let view = StoredView::new(&stored);
+    let view = StoredView::new(&stored)?;
     let report = view.nodes().find(|report| report.id == node);
     let report = report.ok_or_else(|| Problem::not_found("node", node).of_run(run))?;
-    let questions = report.questions.iter().map(|question| shown(question, &stored, node));
+    let origins = view.text_origins(node);
+    let questions = report.questions.iter().map(|question| shown(question, origins));
     Ok(view.whole_node(report, questions.collect()))
 }
 
 /// A question with what follows from it: which blocks came from the provider's cache, which are the same for
 /// every request, and the lines that they were written on.
-fn shown(question: &evidence::AskedPrompt, stored: &StoredRun, node: &str) -> AskedPrompt {
+fn shown(question: &evidence::AskedPrompt, origins: &[(String, Origin)]) -> AskedPrompt {
     let usage = question.turns.first().and_then(|turn| turn.usage).unwrap_or_default();
-    let data = stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
-    let origins = data.map(|data| data.text_origins).unwrap_or_default();
     let origin = |name: &str| -> Option<Origin> {
         // What is no text of its own stands where the template names it.
         let of = |wanted: &str| origins.iter().find(|(key, _)| key == wanted).map(|(_, origin)| *origin);

@@ -1,15 +1,16 @@
 //! A run as the studio shows it: every node with what came in and went out, every edge with what it carried,
 //! and for all of it the line of the flow that it came from.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{EdgeData, NodeData};
+use stave_exec::dataflow::{EdgeData, NodeData, Origin};
 use stave_exec::{Document, DocumentEdge};
-use stave_runtime::journal::{Question, RunStatus, StoredRun};
+use stave_runtime::journal::{JournalError, Question, RunStatus, StoredRun};
 use stave_runtime::report_document::{NodeError, OpenQuestion, RunReportDocument, TokenUsage, milliseconds};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
-use stave_shape::Ordered;
+use stave_shape::{Faults, Ordered};
 
 use super::Studio;
 use super::request::{TEXT_TIME, is_seen};
@@ -51,7 +52,7 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
         })
     });
     let text = text.filter(|_| path.is_some());
-    let view = StoredView::new(&stored);
+    let view = StoredView::new(&stored)?;
     let hash = stored.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
     let is_changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
     let file = stored.document.metadata.source_file.clone();
@@ -103,6 +104,8 @@ macro_rules! node_run {
 pub(super) struct StoredView<'r> {
     stored: &'r StoredRun,
     report: stave_runtime::RunReport,
+    /// The flow's properties of nodes that have them, by node.
+    data: HashMap<&'r str, NodeData>,
     arrivals: Vec<Arrival<'r>>,
 }
 
@@ -122,8 +125,21 @@ enum Brought {
 }
 
 impl<'r> StoredView<'r> {
-    pub(super) fn new(stored: &'r StoredRun) -> StoredView<'r> {
-        StoredView { stored, report: stored.report(), arrivals: arrivals(stored) }
+    pub(super) fn new(stored: &'r StoredRun) -> Result<StoredView<'r>, Problem> {
+        let damaged = |faults: Faults| Problem::journal(&JournalError::Damaged(faults.to_string()));
+        let mut data = HashMap::new();
+        for node in &stored.document.graph.nodes {
+            if let Some(read) = NodeData::read(&node.extra).map_err(damaged)? {
+                data.insert(node.id.as_str(), read);
+            }
+        }
+        let arrivals = arrivals(stored).map_err(damaged)?;
+        Ok(StoredView { stored, report: stored.report(), data, arrivals })
+    }
+
+    /// Where the texts of a node begin in the flow file.
+    pub(super) fn text_origins(&self, node: &str) -> &[(String, Origin)] {
+        self.data.get(node).map(|data| data.text_origins.0.as_slice()).unwrap_or_default()
     }
 
     fn shown(&self, source: RunSource) -> RunView {
@@ -174,12 +190,9 @@ impl<'r> StoredView<'r> {
         step.result.outputs.as_ref().ok().cloned()
     }
 
-    /// Where the texts of a node begin in the flow file.
     fn places(&self, node: &str) -> Ordered<FilePlace> {
-        let data =
-            self.stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
-        let places = data.map(|data| data.text_origins).unwrap_or_default();
-        Ordered(places.into_iter().map(|(key, origin)| (key, origin.into())).collect())
+        let places = self.text_origins(node).iter();
+        Ordered(places.map(|(key, origin)| (key.clone(), (*origin).into())).collect())
     }
 
     /// What edges brought to a node, by port.
@@ -218,10 +231,8 @@ impl<'r> StoredView<'r> {
     fn is_fed(&self, node: &str) -> bool {
         let mut into = self.arrivals.iter().filter(|arrival| arrival.edge.to == node).peekable();
         let is_root = into.peek().is_none();
-        let data =
-            self.stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
         if is_root {
-            return !data.is_some_and(|data| data.tool);
+            return !self.data.get(node).is_some_and(|data| data.tool);
         }
         into.all(|arrival| !matches!(arrival.brought, Brought::NotYet))
     }
@@ -247,7 +258,7 @@ impl Arrival<'_> {
     }
 }
 
-fn arrivals(stored: &StoredRun) -> Vec<Arrival<'_>> {
+fn arrivals(stored: &StoredRun) -> Result<Vec<Arrival<'_>>, Faults> {
     let document: &Document = &stored.document;
     let mut signals: Vec<Option<&Signal>> = vec![None; document.graph.edges.len()];
     for (index, signal) in stored.steps.iter().flat_map(|step| &step.result.signals) {
@@ -258,7 +269,7 @@ fn arrivals(stored: &StoredRun) -> Vec<Arrival<'_>> {
     let edges = document.graph.edges.iter().zip(signals);
     edges
         .map(|(edge, signal)| {
-            let data = EdgeData::read(&edge.extra).unwrap_or_default();
+            let data = EdgeData::read(&edge.extra)?;
             let port = data.from_port.as_deref().unwrap_or_default();
             let brought = match signal {
                 Some(Signal::Active(value)) => Brought::Value(value.clone()),
@@ -270,7 +281,7 @@ fn arrivals(stored: &StoredRun) -> Vec<Arrival<'_>> {
                 },
                 None => Brought::NotYet,
             };
-            Arrival { edge, data, brought }
+            Ok(Arrival { edge, data, brought })
         })
         .collect()
 }
