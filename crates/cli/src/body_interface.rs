@@ -3,23 +3,26 @@
 use clap::ValueEnum;
 use stave_block::Surface;
 use stave_canon::locate_key;
+use stave_llm::Provider;
 
-/// A provider, as commands take it.
+/// Whose interface a body is in, as commands take it. A body can be in an interface that Stave plans for and no client
+/// here asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProviderWord {
+pub(crate) enum BodyProvider {
+    #[value(name = Provider::Anthropic.word())]
     Anthropic,
-    #[value(name = "openai")]
+    #[value(name = Provider::OpenAi.word())]
     OpenAi,
     Gemini,
 }
 
-impl ProviderWord {
+impl BodyProvider {
     /// The interface of the provider that a body is written for. OpenAI has two.
     pub(crate) fn surface(self, body: &str) -> Surface {
         match self {
-            ProviderWord::Anthropic => Surface::AnthropicMessages,
-            ProviderWord::Gemini => Surface::GeminiGenerateContent,
-            ProviderWord::OpenAi => {
+            BodyProvider::Anthropic => Surface::AnthropicMessages,
+            BodyProvider::Gemini => Surface::GeminiGenerateContent,
+            BodyProvider::OpenAi => {
                 let is_responses = locate_key(body, "/messages").is_none()
                     && (locate_key(body, "/input").is_some() || locate_key(body, "/instructions").is_some());
                 if is_responses { Surface::OpenAiResponses } else { Surface::OpenAiChat }

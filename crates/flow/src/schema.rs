@@ -126,7 +126,7 @@ fn holds(holds: Holds, definitions: &mut Object) -> Value {
             let name = self::holds(Holds::Name, definitions);
             object([("type", Value::from("array")), ("items", name)])
         }
-        Holds::Word(words) if words == crate::model::PROVIDERS => {
+        Holds::Word(words) if words == stave_vocabulary::Provider::WORDS => {
             // A project may configure others.
             object([("type", Value::from("string")), ("examples", word_list(words))])
         }

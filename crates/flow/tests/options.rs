@@ -35,13 +35,26 @@ fn a_provider_is_named_by_the_specification_or_by_the_project() {
     let configured = CheckOptions { providers: vec!["cellar".to_owned()], ..CheckOptions::default() };
     let strict = CheckOptions { strict: true, ..configured.clone() };
     let schema = "{type: object}";
-    assert_eq!(found(&flow("bedrock", schema), &CheckOptions::default()), []);
+    for provider in ["openai", "openai-responses", "anthropic", "azure", "ollama"] {
+        assert_eq!(found(&flow(provider, schema), &CheckOptions::default()), [], "{provider}");
+    }
     assert_eq!(
         found(&flow("cellar", schema), &CheckOptions::default()),
         [("unknown-provider", Severity::Error)]
     );
     assert_eq!(found(&flow("cellar", schema), &configured), [("unknown-provider", Severity::Warning)]);
     assert!(found(&flow("cellar", schema), &strict).contains(&("unknown-provider", Severity::Error)));
+}
+
+#[test]
+fn a_provider_without_a_client_is_a_warning_in_every_dialect() {
+    let strict = CheckOptions { strict: true, ..CheckOptions::default() };
+    for options in [CheckOptions::default(), strict] {
+        let findings = load(SourceId(0), &flow("bedrock", "{type: object}"), &options).diagnostics;
+        let found = findings.iter().find(|found| found.code.0 == "provider-without-client").unwrap();
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.help.is_some(), "{found:?}");
+    }
 }
 
 #[test]

@@ -100,9 +100,8 @@ impl Transport for Client {
                 "this machine has no CA certificates, so no https address can be trusted; install them";
             return Err(ErrorKind::Target(message.to_owned()).into());
         }
-        let codec = codec_of(target.provider).ok_or_else(|| {
-            ErrorKind::Target(format!("provider {} has no client", target.provider.as_str()))
-        })?;
+        let codec = codec_of(target.provider)
+            .ok_or_else(|| ErrorKind::Target(format!("provider {} has no client", target.provider)))?;
         let encoded = codec.encode_request(&request);
         let exchange = Exchange {
             client: self,

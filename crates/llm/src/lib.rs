@@ -34,5 +34,6 @@ pub use retry_after::retry_after;
 pub use secret::Secret;
 pub use secret_search::{REPLACEMENT, SecretBeginnings, SecretSearch};
 pub use stave_retry::{AttemptFailure, FaultClass, Jitter, RetryPolicy};
-pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
+pub use stave_vocabulary::{Provider, UnknownProvider};
+pub use target::{AZURE_API_VERSION, Target};
 pub use transport::{Attempt, CallObserver, CallOptions, Reply, Timeouts, Transport};

@@ -1,18 +1,20 @@
-//! What a call costs: a table of prices in data, and exact sums.
+//! What a call costs and how much a model takes: a table in data, and exact sums.
 //!
 //! Invariant: money is never a floating-point number. A price is an integer of millionths of a dollar per
 //! million tokens, so tokens times price is an exact integer of a millionth of a millionth of a dollar.
 
+mod row;
 mod server_tools;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use thiserror::Error;
+use stave_canon::Value;
 
 use crate::Usage;
 
+pub use row::PriceRow;
 pub use server_tools::server_tool_price;
 
 const BUILT_IN: &str = include_str!("prices/table.toml");
@@ -20,10 +22,17 @@ const BUILT_IN: &str = include_str!("prices/table.toml");
 /// How many digits after the point a price may have.
 const DECIMALS: usize = 6;
 
-/// Prices by model name.
+/// Prices and context windows by model name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prices {
-    rows: BTreeMap<String, Price>,
+    rows: BTreeMap<String, Known>,
+}
+
+/// What is known about a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Known {
+    price: Option<Price>,
+    context: Option<u64>,
 }
 
 /// Millionths of a dollar per million tokens.
@@ -44,54 +53,46 @@ pub struct Cost {
     picodollars: u128,
 }
 
-/// A price table that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PriceError {
-    #[error("{0}")]
-    Toml(String),
-    #[error("`[prices.{model}]`: {message}")]
-    Row { model: String, message: String },
-}
-
 impl Prices {
     /// The prices that Stave knows; `table.toml` says as of when.
     #[must_use]
     pub fn built_in() -> Self {
         static TABLE: LazyLock<Prices> = LazyLock::new(|| {
-            let table = BUILT_IN.parse::<toml::Table>().map_err(|error| PriceError::Toml(error.to_string()));
-            let read = table.and_then(|table| Prices::default().with_rows(&table));
-            debug_assert!(read.is_ok(), "the embedded price table is valid: {read:?}");
-            read.unwrap_or_default()
+            let table = BUILT_IN.parse::<toml::Table>().unwrap_or_default();
+            let rows = stave_shape::read(&value_of(toml::Value::Table(table)));
+            debug_assert!(rows.is_ok(), "the embedded price table is valid: {rows:?}");
+            Prices::default().with_rows(&rows.unwrap_or_default())
         });
         TABLE.clone()
     }
 
-    /// These prices with the `[prices.MODEL]` tables of a project's `stave.toml` over them. The rest of the
-    /// text is left to others.
-    pub fn with_overrides(self, project: &str) -> Result<Self, PriceError> {
-        let project = project.parse::<toml::Table>().map_err(|error| PriceError::Toml(error.to_string()))?;
-        match project.get("prices") {
-            None => Ok(self),
-            Some(toml::Value::Table(rows)) => self.with_rows(rows),
-            Some(_) => Err(PriceError::Toml("`prices` must be a table of tables".to_owned())),
-        }
-    }
-
-    fn with_rows(mut self, rows: &toml::Table) -> Result<Self, PriceError> {
+    /// These prices with the rows of a project over them. What a row leaves out stays as it is.
+    #[must_use]
+    pub fn with_rows(mut self, rows: &BTreeMap<String, PriceRow>) -> Self {
         for (model, row) in rows {
-            let fault = |message: String| PriceError::Row { model: model.clone(), message };
-            let toml::Value::Table(row) = row else { return Err(fault("must be a table".to_owned())) };
-            self.rows.insert(model.clone(), Price::read(row).map_err(fault)?);
+            let known = self.rows.entry(model.clone()).or_default();
+            known.price = row.price().or(known.price.take());
+            known.context = row.context.or(known.context);
         }
-        Ok(self)
+        self
     }
 
     /// The price of a model. A dated name (`gpt-4o-2024-08-06`), a name with the vendor before it
     /// (`openai/gpt-4o`) and `-latest` mean the model itself.
     #[must_use]
     pub fn of(&self, model: &str) -> Option<&Price> {
+        self.known(model, |known| known.price.as_ref())
+    }
+
+    /// How many tokens prompt and answer of a model may have together, where that is known.
+    #[must_use]
+    pub fn context(&self, model: &str) -> Option<u64> {
+        self.known(model, |known| known.context)
+    }
+
+    fn known<'p, T>(&'p self, model: &str, part: impl Fn(&'p Known) -> Option<T>) -> Option<T> {
         let short = model.rsplit('/').next().unwrap_or(model);
-        [model, short, without_date(short)].into_iter().find_map(|name| self.rows.get(name))
+        [model, short, without_date(short)].into_iter().find_map(|name| self.rows.get(name).and_then(&part))
     }
 
     /// What the usage costs; `None` when the model has no price, which is not the same as nothing.
@@ -102,42 +103,11 @@ impl Prices {
 
     /// Model names and prices, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Price)> {
-        self.rows.iter().map(|(model, price)| (model.as_str(), price))
+        self.rows.iter().filter_map(|(model, known)| Some((model.as_str(), known.price.as_ref()?)))
     }
 }
 
 impl Price {
-    fn read(row: &toml::Table) -> Result<Self, String> {
-        let known = ["input", "output", "cache_read", "cache_write", "cache_write_1h", "as_of"];
-        if let Some(key) = row.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(format!("the field `{key}` is unknown; known are {}", known.join(", ")));
-        }
-        let amount = |key: &str| match row.get(key) {
-            None => Ok(None),
-            // The shortest text of a float is the decimal that its author wrote.
-            Some(toml::Value::Float(float)) => decimal(&float.to_string()).map(Some),
-            Some(toml::Value::Integer(integer)) => decimal(&integer.to_string()).map(Some),
-            Some(toml::Value::String(text)) => decimal(text).map(Some),
-            Some(_) => Err(format!("`{key}` must be a number")),
-        };
-        let input = amount("input")?.ok_or("`input` is missing")?;
-        let cache_write = amount("cache_write")?.unwrap_or(input);
-        let as_of = match row.get("as_of") {
-            None => None,
-            Some(toml::Value::String(text)) => Some(text.clone()),
-            Some(toml::Value::Datetime(date)) => Some(date.to_string()),
-            Some(_) => return Err("`as_of` must be a date".to_owned()),
-        };
-        Ok(Price {
-            input,
-            output: amount("output")?.ok_or("`output` is missing")?,
-            cache_read: amount("cache_read")?.unwrap_or(input),
-            cache_write,
-            cache_write_1h: amount("cache_write_1h")?.unwrap_or(cache_write),
-            as_of,
-        })
-    }
-
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Cost {
         let uncached = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
@@ -231,6 +201,16 @@ fn decimal(text: &str) -> Result<u64, String> {
     format!("{whole}{fraction:0<DECIMALS$}").parse().map_err(|_| fault())
 }
 
+/// The embedded table as a value that shapes are read from. It has texts and integers only.
+fn value_of(toml: toml::Value) -> Value {
+    match toml {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(integer) => integer.into(),
+        toml::Value::Table(table) => table.into_iter().map(|(key, value)| (key, value_of(value))).collect(),
+        _ => Value::Null,
+    }
+}
+
 /// Cuts `-YYYY-MM-DD`, `-YYYYMMDD`, `-latest` and `@YYYYMMDD` off a name.
 fn without_date(model: &str) -> &str {
     let digits =
@@ -306,33 +286,63 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_project_overrides_and_adds_prices_in_any_way_of_writing_a_number() {
-        let project = "[project]\ntenant = \"acme\"\n[prices.gpt-4o]\ninput = 2\noutput = 0.1\n\
-                       [prices.house-model]\ninput = \"0.000001\"\noutput = \"1\"\nas_of = 2026-01-02\n";
-        let prices = Prices::built_in().with_overrides(project).unwrap();
-        let price = prices.of("gpt-4o").unwrap();
-        assert_eq!((price.input, price.output, price.cache_read), (2_000_000, 100_000, 2_000_000));
-        let price = prices.of("house-model").unwrap();
-        assert_eq!((price.input, price.as_of.as_deref()), (1, Some("2026-01-02")));
-        assert_eq!(Prices::built_in().with_overrides("").unwrap(), Prices::built_in());
+    fn rows(json: &str) -> Result<BTreeMap<String, PriceRow>, stave_shape::Faults> {
+        stave_shape::read(&stave_canon::parse(json).unwrap())
     }
 
     #[test]
-    fn a_bad_price_names_its_model() {
-        for (project, says) in [
-            ("[prices.m]\ninput = -1\noutput = 1", "`[prices.m]`: `-1` is not an amount"),
-            ("[prices.m]\ninput = 1e-7\noutput = 1", "is not an amount"),
-            ("[prices.m]\ninput = nan\noutput = 1", "is not an amount"),
-            ("[prices.m]\ninput = \"1,5\"\noutput = 1", "is not an amount"),
-            ("[prices.m]\ninput = 1", "`output` is missing"),
-            ("[prices.m]\ninputs = 1", "the field `inputs` is unknown"),
-            ("[prices]\nm = 1", "must be a table"),
-            ("prices = 1", "must be a table of tables"),
-            ("[", "TOML parse error"),
+    fn a_project_overrides_and_adds_prices_in_any_way_of_writing_a_number() {
+        let rows = rows(
+            r#"{"gpt-4o": {"input": 2, "output": 0.1}, "gpt-4o-mini": {"context": 9},
+                "house-model": {"input": "0.000001", "output": "1", "as_of": "2026-01-02", "context": 32768}}"#,
+        );
+        let prices = Prices::built_in().with_rows(&rows.unwrap());
+        let price = prices.of("gpt-4o").unwrap();
+        assert_eq!((price.input, price.output, price.cache_read), (2_000_000, 100_000, 2_000_000));
+        assert_eq!(prices.context("gpt-4o"), Some(128_000), "a price leaves the context as it is");
+        let price = prices.of("house-model").unwrap();
+        assert_eq!((price.input, price.as_of.as_deref()), (1, Some("2026-01-02")));
+        assert_eq!(prices.context("house-model"), Some(32_768));
+        assert_eq!(prices.context("gpt-4o-mini"), Some(9));
+        assert_eq!(prices.of("gpt-4o-mini"), Prices::built_in().of("gpt-4o-mini"));
+    }
+
+    #[test]
+    fn every_fault_of_a_row_is_reported() {
+        for (json, says) in [
+            (r#"{"m": {"input": -1, "output": 1}}"#, "/m/input: must be an amount such as 2.50"),
+            (r#"{"m": {"input": 1e-7, "output": 1}}"#, "/m/input: must be an amount"),
+            (r#"{"m": {"input": "1,5", "output": true}}"#, "/m/output: must be a number, not a boolean"),
+            (r#"{"m": {"input": 1}}"#, "/m: `output` is missing"),
+            (r#"{"m": {}}"#, "/m: `input` is missing; /m: `output` is missing"),
+            (r#"{"m": {"cache_read": 1, "context": 5}}"#, "/m: `input` is missing; /m: `output` is missing"),
+            (r#"{"m": {"inputs": 1, "context": 5}}"#, "/m/inputs: `inputs` is not a key"),
+            (r#"{"m": {"context": 0}}"#, "/m/context: must be at least 1"),
+            (r#"{"m": 1}"#, "/m: must be an object"),
         ] {
-            let message = Prices::default().with_overrides(project).unwrap_err().to_string();
+            let message = rows(json).unwrap_err().to_string();
             assert!(message.contains(says), "{message}");
         }
+    }
+
+    #[test]
+    fn windows_are_known_by_the_names_that_prices_are_known_by() {
+        let prices = Prices::built_in();
+        for (model, context) in [
+            ("gpt-4", Some(8_192)),
+            ("gpt-4-0613", Some(8_192)),
+            ("gpt-3.5-turbo", Some(16_385)),
+            ("gpt-4-turbo-2024-04-09", Some(128_000)),
+            ("openai/gpt-4o-2024-08-06", Some(128_000)),
+            ("claude-3-opus-20240229", Some(200_000)),
+            ("claude-3-7-sonnet-latest", Some(200_000)),
+            ("claude-opus-5", Some(1_000_000)),
+            ("gpt-5", Some(400_000)),
+            ("gpt-5.5", None),
+            ("house-model", None),
+        ] {
+            assert_eq!(prices.context(model), context, "{model}");
+        }
+        assert_eq!(prices.of("gpt-4"), None, "a window is not a price");
     }
 }

@@ -1,7 +1,6 @@
 //! Whom to ask: a provider, where it listens, and the key it wants.
 
-use std::str::FromStr;
-
+use stave_vocabulary::Provider;
 use url::Url;
 
 use crate::{ErrorKind, Secret};
@@ -20,20 +19,6 @@ pub struct Target {
     pub model: String,
     /// Azure's `api-version`; [`AZURE_API_VERSION`] when absent.
     pub api_version: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// OpenAI's chat completions, and every server that speaks them.
-    OpenAi,
-    /// OpenAI's responses interface.
-    OpenAiResponses,
-    Anthropic,
-    /// OpenAI's chat completions as Azure serves them.
-    Azure,
-    Ollama,
-    /// Known by name, but it has no client here.
-    Bedrock,
 }
 
 impl Target {
@@ -61,7 +46,7 @@ impl Target {
             Provider::Azure => ErrorKind::Target(
                 "provider azure needs an endpoint such as https://NAME.openai.azure.com".to_owned(),
             ),
-            _ => ErrorKind::Target(format!("provider {} has no client", self.provider.as_str())),
+            _ => ErrorKind::Target(format!("provider {} has no client", self.provider.word())),
         })?;
         let mut url = parse_endpoint(endpoint)?;
         let path = url.path().trim_end_matches('/').to_owned();
@@ -106,76 +91,9 @@ impl Target {
     pub fn check_key(&self) -> Result<(), ErrorKind> {
         let needed = self.endpoint.is_none() && self.provider.needs_key();
         if needed && self.api_key.is_none() {
-            return Err(ErrorKind::Target(format!("provider {} needs an API key", self.provider.as_str())));
+            return Err(ErrorKind::Target(format!("provider {} needs an API key", self.provider.word())));
         }
         Ok(())
-    }
-}
-
-impl Provider {
-    pub const ALL: [Provider; 6] = [
-        Provider::OpenAi,
-        Provider::OpenAiResponses,
-        Provider::Anthropic,
-        Provider::Azure,
-        Provider::Ollama,
-        Provider::Bedrock,
-    ];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Provider::OpenAi => "openai",
-            Provider::OpenAiResponses => "openai-responses",
-            Provider::Anthropic => "anthropic",
-            Provider::Azure => "azure",
-            Provider::Ollama => "ollama",
-            Provider::Bedrock => "bedrock",
-        }
-    }
-
-    /// Whether the provider's wire takes the schema of the reply itself, so that the prompt need not
-    /// repeat it.
-    #[must_use]
-    pub fn has_native_schema(self) -> bool {
-        matches!(self, Provider::OpenAi | Provider::OpenAiResponses | Provider::Azure | Provider::Ollama)
-    }
-
-    /// Whether each model has an address of its own.
-    #[must_use]
-    pub fn has_model_in_path(self) -> bool {
-        self == Provider::Azure
-    }
-
-    /// Whether the provider's own address takes no request without a key.
-    #[must_use]
-    pub fn needs_key(self) -> bool {
-        self != Provider::Ollama
-    }
-
-    /// The provider's public address.
-    #[must_use]
-    pub fn endpoint(self) -> Option<&'static str> {
-        match self {
-            Provider::OpenAi | Provider::OpenAiResponses => Some("https://api.openai.com/v1"),
-            Provider::Anthropic => Some("https://api.anthropic.com"),
-            Provider::Ollama => Some("http://127.0.0.1:11434"),
-            Provider::Azure | Provider::Bedrock => None,
-        }
-    }
-}
-
-/// The word is none of [`Provider::ALL`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown provider `{0}`")]
-pub struct UnknownProvider(pub String);
-
-impl FromStr for Provider {
-    type Err = UnknownProvider;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Provider::ALL.into_iter().find(|provider| provider.as_str() == text);
-        known.ok_or_else(|| UnknownProvider(text.to_owned()))
     }
 }
 
@@ -283,10 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn provider_names_read_back() {
+    fn a_provider_has_a_client_when_its_wire_is_known() {
         for provider in Provider::ALL {
-            assert_eq!(provider.as_str().parse(), Ok(provider));
+            assert_eq!(crate::codec::codec_of(provider).is_some(), provider.has_client(), "{provider}");
         }
-        assert!("OpenAI".parse::<Provider>().is_err());
     }
 }

@@ -2,7 +2,6 @@
 
 use stave_llm::codec::DEFAULT_MAX_TOKENS;
 use stave_llm::codec::stream::LONGEST_FRAME;
-use stave_llm::prices::Prices;
 use stave_llm::recording::Recording;
 use stave_llm::{ClientOptions, Provider, RetryPolicy, Timeouts};
 
@@ -23,15 +22,6 @@ fn the_recordings_of_the_page_can_be_read() {
 }
 
 #[test]
-fn the_prices_of_the_page_can_be_read() {
-    for block in blocks("toml prices") {
-        let prices = Prices::default().with_overrides(block).unwrap();
-        assert_eq!(prices.of("gpt-4o-mini"), Prices::built_in().of("gpt-4o-mini"));
-        assert!(prices.of("house-model").is_some());
-    }
-}
-
-#[test]
 fn the_numbers_of_the_page_are_those_of_the_code() {
     let (client, timeouts, retry) = (ClientOptions::default(), Timeouts::default(), RetryPolicy::default());
     let says = |text: String| assert!(PAGE.contains(&text), "the page does not say: {text}");
@@ -44,7 +34,7 @@ fn the_numbers_of_the_page_are_those_of_the_code() {
     says(format!("more than {} s", retry.longest_retry_after.as_secs()));
     says(format!("one: {DEFAULT_MAX_TOKENS} is sent"));
     for provider in Provider::ALL {
-        says(format!("| `{}` |", provider.as_str()));
+        says(format!("| `{}` |", provider.word()));
         if let Some(endpoint) = provider.endpoint() {
             says(format!("`{endpoint}`"));
         }

@@ -57,7 +57,7 @@ pub fn ask(
     let secrets: Vec<(String, Secret)> = target
         .api_key
         .iter()
-        .map(|key| (Secrets::provider_key_name(target.provider.as_str()), key.clone()))
+        .map(|key| (Secrets::provider_key_name(target.provider.word()), key.clone()))
         .collect();
     let clock: Arc<dyn stave_canon::Clock> = Arc::new(SystemClock);
     let (transport, _) = services::transport(&models, &clock, &secrets)?;
@@ -77,7 +77,7 @@ fn governed(project: &Project, target: &Target, text: &str, sentence: &str) -> R
             .help("nothing was sent; `stave prompt check` explains what the policies ask for")
     };
     let ir = PromptIrBuilder::new("flow_editor", sentence)
-        .set_model_hint(target.provider.as_str())
+        .set_model_hint(target.provider.word())
         .add_metadata("model", target.model.as_str())
         .build(&RandomIds, &SystemClock)
         .map_err(|error| Stop::invalid(format!("the sentence is no prompt: {error}")))?;

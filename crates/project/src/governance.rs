@@ -114,7 +114,7 @@ impl Project {
             templates: templates.roles().map(|role| (role.to_owned(), requirements(role))).collect(),
             schemas: templates.schemas().map(|(id, schema)| (id.to_owned(), schema.clone())).collect(),
         };
-        let prices = prices(self)?;
+        let prices = prices(self);
         let costs = ModelCosts {
             is_priced: Arc::new(move |model| prices.of(model).is_some()),
             default_model: self.settings.default_model.as_ref().map(|model| model.name.clone()),

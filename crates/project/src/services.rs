@@ -98,7 +98,7 @@ pub fn build(
         python,
         models: transport,
         planning: planning(project, models, storage.database.as_deref())?,
-        prices: Arc::new(prices(project)?),
+        prices: Arc::new(prices(project)),
         model_hosts: model_hosts(project, models),
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
         state: storage.state,
@@ -234,7 +234,7 @@ pub fn secret_values(project: &Project, document: &Document) -> Vec<(String, Sec
 
 /// The key of a provider for a model at an endpoint, when the project sends it there.
 pub(crate) fn provider_key(project: &Project, provider: Provider, endpoint: Option<&str>) -> Option<Secret> {
-    let name = Secrets::provider_key_name(provider.as_str());
+    let name = Secrets::provider_key_name(provider.word());
     let value = project.secret(&name).map(|value| (name, value));
     secrets(project, value.into_iter().collect()).provider_key(provider, endpoint).cloned()
 }
@@ -263,7 +263,7 @@ fn secret_names(project: &Project, document: &Document) -> BTreeSet<String> {
         node.with.values().for_each(|value| add_secret_names(value, &mut names));
     }
     names.retain(|name| project.settings.secrets.listed.contains_key(name));
-    names.extend(Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())));
+    names.extend(Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.word())));
     names
 }
 
@@ -290,15 +290,8 @@ fn tool_servers(project: &Project) -> McpServers {
     McpServers::new(servers)
 }
 
-const PRICE_HELP: &str =
-    "a price is a table such as `[prices.my-model]` with `input` and `output`, in dollars per million tokens";
-
-pub fn prices(project: &Project) -> Result<Prices, Stop> {
-    let mut prices = Prices::built_in();
-    if let Some(text) = &project.settings.prices {
-        prices = prices
-            .with_overrides(text)
-            .map_err(|error| Stop::invalid(format!("stave.toml: {error}")).help(PRICE_HELP))?;
-    }
-    Ok(prices)
+/// The prices that Stave knows, with those of the project over them.
+#[must_use]
+pub fn prices(project: &Project) -> Prices {
+    Prices::built_in().with_rows(&project.settings.prices)
 }

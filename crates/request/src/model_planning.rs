@@ -129,7 +129,7 @@ fn surface(target: &Target) -> Option<Surface> {
 
 /// The name of a target's planner. An endpoint may have a secret in it, so its hash stands for it.
 fn address(target: &Target) -> String {
-    let provider = target.provider.as_str();
+    let provider = target.provider.word();
     match &target.endpoint {
         None => format!("flow:{provider}"),
         Some(endpoint) => format!("flow:{provider}:{}", &sha256_hex(endpoint)[..16]),

@@ -54,7 +54,7 @@ fn of_model(node: &DocumentNode, services: &Services) -> Option<Failure> {
     let endpoint = model.get("endpoint").filter(|endpoint| endpoint.as_str().is_some())?;
     let host = endpoint.as_str().and_then(written_host);
     let word = model.get("provider").and_then(Value::as_str);
-    let provider = Provider::ALL.into_iter().find(|provider| Some(provider.as_str()) == word);
+    let provider = word.and_then(Provider::from_word);
     if let (Some(provider), Some(text), true) = (provider, endpoint.as_str(), host.is_some())
         && let Some(reason) = services.model_hosts.refusal(provider, text)
     {

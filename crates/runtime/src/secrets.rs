@@ -61,7 +61,7 @@ impl Secrets {
     /// The key of a provider for a request to an endpoint; without one, to the provider's own address.
     #[must_use]
     pub fn provider_key(&self, provider: Provider, endpoint: Option<&str>) -> Option<&Secret> {
-        let name = Secrets::provider_key_name(provider.as_str());
+        let name = Secrets::provider_key_name(provider.word());
         let own = provider.endpoint().and_then(host_of);
         let host = match endpoint {
             Some(endpoint) => Some(HostPort::of(endpoint)?),

@@ -30,9 +30,12 @@ pub(crate) fn plain(input: &DeriveInput, container: &Container, data: &DataEnum)
             impl #ident {
                 #visibility const ALL: [#ident; #count] = [#(#ident::#variants),*];
 
+                /// The words of [`Self::ALL`].
+                #visibility const WORDS: [&'static str; #count] = [#(#words),*];
+
                 /// The word in documents.
                 #[must_use]
-                #visibility fn word(self) -> &'static str {
+                #visibility const fn word(self) -> &'static str {
                     match self {
                         #(#ident::#variants => #words,)*
                     }

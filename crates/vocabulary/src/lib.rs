@@ -7,10 +7,12 @@ mod on_denied;
 mod phase;
 mod port_type;
 mod provenance;
+mod provider;
 mod sensitivity;
 
 pub use on_denied::OnDenied;
 pub use phase::PhaseType;
 pub use port_type::PortType;
 pub use provenance::Provenance;
+pub use provider::{Provider, UnknownProvider};
 pub use sensitivity::Sensitivity;

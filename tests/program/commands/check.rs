@@ -29,6 +29,41 @@ async fn a_flow_without_faults_is_said_to_be_fine() {
 }
 
 #[tokio::test]
+async fn every_fault_of_a_price_table_has_its_place_beside_the_others() {
+    let file = "prices.z = 3\n[prices.x]\ninput = \"a lot\"\nouput = 1\n[prices.y]\ncontext = 0\n[htp]\nallow = []\n";
+    let folder = folder_with(&[("stave.toml", file), ("flows/a.yaml", DOUBLE)]);
+    let checked = stave(&folder, ["check", "--json"]).finish().await.exits(2);
+    let found: Vec<(i64, String)> = diagnostics(&checked)
+        .iter()
+        .map(|found| {
+            let line = found.get("line").and_then(Value::as_i64).unwrap();
+            (line, text(found, "message").unwrap().to_owned())
+        })
+        .collect();
+    for (line, said) in [
+        (3, "`input` must be an amount such as 2.50"),
+        (4, "`prices.x.ouput` is not a setting"),
+        (2, "`prices.x.output` is missing"),
+        (6, "`context` must be at least 1"),
+        (1, "`z` must be a table, not an integer"),
+        (7, "`htp` is not a setting"),
+    ] {
+        assert!(
+            found.iter().any(|(at, message)| *at == line && message.contains(said)),
+            "{line} {said}: {checked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_prices_of_the_page_about_models_are_settings() {
+    let page = repository_file("docs/llm.md");
+    let block = page.split("```").find_map(|block| block.strip_prefix("toml prices\n")).unwrap();
+    let folder = folder_with(&[("stave.toml", block), ("flows/a.yaml", DOUBLE)]);
+    stave(&folder, ["check"]).finish().await.exits(0);
+}
+
+#[tokio::test]
 async fn people_see_the_source_with_the_places_marked() {
     let folder = folder_with(&[("flow.yaml", &broken())]);
     let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);

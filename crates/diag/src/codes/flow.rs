@@ -70,7 +70,8 @@ codes! { Flow:
     TOOL_LOOP = "tool-loop", Error, "A tool leads to a node on a path with its caller.";
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
-    UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
+    UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is one that nobody knows.";
+    PROVIDER_WITHOUT_CLIENT = "provider-without-client", Warning, "A provider is known, and its models cannot be asked.";
     BAD_TEST = "bad-test", Error, "A test of the flow cannot be run or can never pass.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     VOLATILE_SYSTEM_TEXT = "volatile-system-text", Warning, "A system text changes from request to request.";

@@ -1,10 +1,11 @@
-//! Models are named by a known provider and asked within sensible bounds.
+//! Models are named by a known provider that can be asked, and asked within sensible bounds.
 
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Severity};
+use stave_vocabulary::Provider;
 
 use super::subject::{Subject, suggest};
-use crate::model::{Model, PROVIDERS};
+use crate::model::Model;
 
 /// The priority of a prompt that matters most.
 const HIGHEST_PRIORITY: u64 = 10;
@@ -32,8 +33,13 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn provider(subject: &Subject<'_>, model: &Model) -> Option<Diagnostic> {
     let provider = model.provider.as_ref()?;
     let word = provider.as_str();
-    if PROVIDERS.contains(&word) {
-        return None;
+    if let Some(known) = Provider::from_word(word) {
+        return (!known.has_client()).then(|| {
+            let message = format!("the provider `{word}` has no client, so a run that asks the model fails");
+            Diagnostic::new(codes::PROVIDER_WITHOUT_CLIENT, provider.span, message).help(
+                "use `openai` with the `endpoint` of a server that speaks chat completions, or another provider",
+            )
+        });
     }
     if subject.options.providers.iter().any(|configured| configured == word) {
         let message = format!("only this project knows the provider `{word}`");
@@ -43,7 +49,9 @@ fn provider(subject: &Subject<'_>, model: &Model) -> Option<Diagnostic> {
     }
     let message = format!("there is no provider `{word}`");
     let diagnostic = Diagnostic::new(codes::UNKNOWN_PROVIDER, provider.span, message);
-    Some(suggest(diagnostic, word, provider.span, &PROVIDERS, |listed| {
+    let known = Provider::ALL.iter().filter(|provider| provider.has_client());
+    let known: Vec<&str> = known.map(|provider| provider.word()).collect();
+    Some(suggest(diagnostic, word, provider.span, &known, |listed| {
         format!("use {listed}; a compatible server is `openai` with an `endpoint`")
     }))
 }

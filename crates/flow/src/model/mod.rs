@@ -25,7 +25,7 @@ pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
 pub use extra::Extra;
 pub use limits::{Budget, FlowRuntime};
 pub use node::{CanvasPosition, Node, NodeType, Port};
-pub use prompt::{Fallback, Model, PROVIDERS, Prompt, ToolDeclaration, Trigger};
+pub use prompt::{Fallback, Model, Prompt, ToolDeclaration, Trigger};
 pub use readable::{NodeMap, Readable, ReadableList};
 pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
 pub use runtime::{DEFAULT_STATE_KEY, NodeStateScope, Runtime, State};

@@ -46,9 +46,6 @@ pub struct Prompt {
     pub extra: Vec<Extra>,
 }
 
-/// The providers that the specification names.
-pub const PROVIDERS: [&str; 4] = ["openai", "anthropic", "azure", "bedrock"];
-
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {

@@ -5,7 +5,7 @@ use super::Holds::{
     Number, One, Positive, Text, TextList, Timestamp, Version, Word, WordMap, Words,
 };
 use super::{FormatField, FormatShape, Holds};
-use crate::model::PROVIDERS;
+use stave_vocabulary::Provider;
 
 const fn required(name: &'static str, holds: Holds, summary: &'static str) -> FormatField {
     FormatField { name, holds, required: true, summary }
@@ -64,9 +64,24 @@ static TEST: FormatShape = FormatShape {
         required("request", Any, "The request, or a list of the turns of one session."),
         optional("recording", Text, "A file with recorded model replies, relative to the flow's."),
         optional("models", AnyList, "Model replies, in the form that recordings have."),
-        optional("http", AnyList, "Replies of hosts."),
+        optional("http", List(&HTTP_REPLY), "Replies of hosts; a request takes the first that fits."),
         optional("decisions", FreeMap, "What people decide, by node: `approve` or `deny`."),
         required("expect", One(&EXPECTATION), "What is expected of the run."),
+    ],
+};
+
+static HTTP_REPLY: FormatShape = FormatShape {
+    name: "http_reply",
+    summary: "What a host answers in a test.",
+    fields: &[
+        optional("method", Text, "The method of the request; `GET` when it is left out."),
+        required("url", Text, "The address, or a path that fits every host."),
+        optional("status", Count(0), "The status; 200 when it is left out."),
+        optional("json", Any, "The body as JSON."),
+        optional("text", Text, "The body as text, in place of `json`."),
+        optional("headers", FreeMap, "Headers of the reply."),
+        optional("times", Count(0), "How many requests it answers; all when it is left out."),
+        optional("delay_ms", Count(0), "How long the reply takes in milliseconds."),
     ],
 };
 
@@ -233,7 +248,7 @@ static MODEL: FormatShape = FormatShape {
     name: "model",
     summary: "Which model answers.",
     fields: &[
-        required("provider", Word(&PROVIDERS), "Who serves it."),
+        required("provider", Word(&Provider::WORDS), "Who serves it."),
         required("name", Text, "The model's name."),
         optional("endpoint", Text, "The address of a compatible server."),
     ],

@@ -110,7 +110,7 @@ impl Judge<'_> {
             return Ok(());
         }
         models.iter().try_for_each(|model| {
-            let asked = AskedModel { provider: upstream.config.provider.as_str(), name: Some(model) };
+            let asked = AskedModel { provider: upstream.config.provider.word(), name: Some(model) };
             self.enforce(&self.policy.governance.check_model(asked), &mut Vec::new())
         })
     }
@@ -131,7 +131,7 @@ impl Judge<'_> {
         let enforcement = self.policy.enforcement;
         let mut of_model = Vec::new();
         if enforcement != Enforcement::Off {
-            let asked = AskedModel { provider: upstream.config.provider.as_str(), name: Some(model) };
+            let asked = AskedModel { provider: upstream.config.provider.word(), name: Some(model) };
             self.enforce(&self.policy.governance.check_model(asked), &mut of_model)?;
         }
         // What a prefix holds does not change, so it is judged once.
@@ -322,7 +322,7 @@ pub(crate) fn prompt_of(
     clock: &dyn Clock,
 ) -> Result<PromptIr, PromptBuildError> {
     PromptIrBuilder::new("gateway", system)
-        .set_model_hint(upstream.config.provider.as_str())
+        .set_model_hint(upstream.config.provider.word())
         .add_metadata("model", model)
         .build(ids, clock)
 }

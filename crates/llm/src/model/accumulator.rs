@@ -71,12 +71,6 @@ impl Accumulator {
         }
     }
 
-    /// Whether the model has said why it stopped.
-    #[must_use]
-    pub fn has_stopped(&self) -> bool {
-        self.stop.is_some()
-    }
-
     #[must_use]
     pub fn finish(self) -> Response {
         let content = self

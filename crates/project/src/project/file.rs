@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stave_canon::{Object, Value};
+use stave_canon::Value;
+use stave_llm::prices::PriceRow;
 use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::LimitSettings;
@@ -54,7 +55,8 @@ pub(super) struct ProjectFile {
     #[shape(default)]
     pub(super) engine: EngineTable,
     /// Prices of models in US dollars per million tokens, over those that Stave knows; see the page about models.
-    pub(super) prices: Option<Object>,
+    #[shape(default)]
+    pub(super) prices: BTreeMap<String, PriceRow>,
     #[shape(default)]
     pub(super) accepts: AcceptsTable,
     #[shape(default)]

@@ -13,7 +13,7 @@ use stave_lower::RewritePolicy;
 
 use super::gateway_table::{
     BreakerTable, EnforcementWord, FailureWord, GatewayLimitsTable, GatewayTable, InterfaceWord,
-    ProviderWord, RetriesTable, RouteTable, UpstreamTable,
+    RetriesTable, RouteTable, UpstreamTable,
 };
 
 /// The default address that the gateway listens on.
@@ -110,12 +110,7 @@ impl UpstreamTable {
         let times = [self.connect_ms, self.first_byte_ms, self.idle_ms];
         UpstreamSettings {
             name,
-            provider: match self.provider {
-                ProviderWord::OpenAi => Provider::OpenAi,
-                ProviderWord::OpenAiResponses => Provider::OpenAiResponses,
-                ProviderWord::Anthropic => Provider::Anthropic,
-                ProviderWord::Azure => Provider::Azure,
-            },
+            provider: self.provider,
             endpoint: self.endpoint,
             key: self.key.map(|secret| secret.0),
             api_version: self.api_version,

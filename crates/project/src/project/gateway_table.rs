@@ -9,6 +9,7 @@ use stave_canon::Value;
 use stave_gateway::{
     BreakerConfig, FaultClass, GatewayLimits, GatewayTimeouts, Planning, Retries, RouteTarget,
 };
+use stave_llm::Provider;
 use stave_shape::{
     Definitions, FaultKind, Ordered, Place, Reader, Shape, ValueKind, ValueNode, words_schema,
 };
@@ -87,7 +88,8 @@ pub(super) enum FailureWord {
 #[shape(not_null)]
 pub(super) struct UpstreamTable {
     /// Whose interface it has.
-    pub(super) provider: ProviderWord,
+    #[shape(with = upstream_provider)]
+    pub(super) provider: Provider,
     /// The address of the interface; the provider's own when absent.
     pub(super) endpoint: Option<String>,
     /// The secret that is sent as key.
@@ -116,15 +118,29 @@ pub(super) struct UpstreamTable {
     pub(super) idle_ms: Option<u64>,
 }
 
-/// The providers that can be upstreams.
-#[derive(Debug, Clone, Copy, Shape)]
-pub(super) enum ProviderWord {
-    #[shape(rename = "openai")]
-    OpenAi,
-    #[shape(rename = "openai-responses")]
-    OpenAiResponses,
-    Anthropic,
-    Azure,
+/// The providers whose interfaces the gateway can pass requests on to.
+mod upstream_provider {
+    use stave_llm::Provider;
+    use stave_shape::{Definitions, Place, Reader, Value, ValueNode, words_schema};
+
+    const WORDS: &[&str] = &[
+        Provider::OpenAi.word(),
+        Provider::OpenAiResponses.word(),
+        Provider::Anthropic.word(),
+        Provider::Azure.word(),
+    ];
+
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Provider> {
+        reader.word(node, at, WORDS).and_then(|index| Provider::from_word(WORDS.get(index)?))
+    }
+
+    pub(super) fn write(provider: &Provider) -> Value {
+        provider.word().into()
+    }
+
+    pub(super) fn schema(definitions: &mut Definitions) -> Value {
+        definitions.named("UpstreamProvider", |_| words_schema("The providers that can be upstreams.", WORDS))
+    }
 }
 
 /// The interfaces that clients and upstreams speak.

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources};
+use stave_llm::prices::PriceRow;
 use stave_lower::DefaultModel;
 use stave_runtime::RunLimits;
 use stave_shape::Shape;
@@ -87,8 +88,8 @@ pub struct Settings {
     pub budget: stave_canon::Object,
     pub journal: JournalSettings,
     pub engine: EngineSettings,
-    /// The whole file, when it has a `[prices]` table for the price table to read.
-    pub prices: Option<String>,
+    /// Prices and contexts of models, over those that Stave knows.
+    pub prices: BTreeMap<String, PriceRow>,
     /// What receivers outside a flow may be given.
     pub accepts: stave_flow::Scopes,
     /// What happens to restricted data on its way to a model that may not have it.

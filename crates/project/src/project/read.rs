@@ -40,11 +40,11 @@ pub fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> 
     let (file, faults) = stave_shape::read_leniently::<ProjectFile>(node);
     let is_new = |fault: &&Fault| !secrets.iter().any(|(_, range)| fault.span.as_ref() == Some(range));
     diagnostics.extend(faults.iter().filter(is_new).map(|fault| diagnostic(source, fault)));
-    Settings::of(file.unwrap_or_default(), text)
+    Settings::of(file.unwrap_or_default())
 }
 
 impl Settings {
-    fn of(file: ProjectFile, text: &str) -> Settings {
+    fn of(file: ProjectFile) -> Settings {
         let model = |table: DefaultModelTable| DefaultModel {
             provider: table.provider,
             name: table.name,
@@ -67,8 +67,7 @@ impl Settings {
             budget: file.budget.object(),
             journal: file.journal,
             engine: file.engine.settings(),
-            // The price table has a reader of its own, in the crate that knows what prices are.
-            prices: file.prices.map(|_| text.to_owned()),
+            prices: file.prices,
             restricted: file.accepts.restricted.clone(),
             gate: file.gate.settings(&file.labels.provenance),
             accepts: file.accepts.scopes(file.labels),

@@ -124,7 +124,7 @@ impl Settings {
         let accepting = self.accepts.hosts.keys().cloned();
         let own = |provider: Provider| {
             let host = provider.endpoint().and_then(host_of)?;
-            Some((provider.as_str().to_owned(), host))
+            Some((provider.word().to_owned(), host))
         };
         AllowLists {
             secrets: self.secrets.listed.clone(),

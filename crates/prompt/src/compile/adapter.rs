@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use stave_canon::sha256_hex;
+use stave_vocabulary::Provider;
 
 use super::{SectionKind, output_text};
 use crate::output::OutputRequirements;
@@ -29,11 +30,11 @@ impl Adapter {
     /// The adapter of a provider; unknown ones are plain.
     #[must_use]
     pub fn of(provider: &str) -> Adapter {
-        match provider {
-            "anthropic" => Adapter::Anthropic,
-            "openai" | "openai-responses" => Adapter::OpenAi,
-            "ollama" => Adapter::Ollama,
-            _ => Adapter::Plain,
+        match Provider::from_word(provider) {
+            Some(Provider::Anthropic) => Adapter::Anthropic,
+            Some(Provider::OpenAi | Provider::OpenAiResponses) => Adapter::OpenAi,
+            Some(Provider::Ollama) => Adapter::Ollama,
+            Some(Provider::Azure | Provider::Bedrock) | None => Adapter::Plain,
         }
     }
 

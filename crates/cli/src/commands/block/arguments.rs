@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::args::EngineChoice;
-use crate::body_interface::ProviderWord;
+use crate::body_interface::BodyProvider;
 
 /// Looks at model requests as blocks: what exactly is sent, where it comes from, who may see it.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) enum BlockCommand {
 pub(crate) struct Reading {
     /// Whose interface the bodies are written for; found out from each body when absent
     #[arg(long, value_enum)]
-    pub(crate) provider: Option<ProviderWord>,
+    pub(crate) provider: Option<BodyProvider>,
     /// Count tokens for this model instead of the one that the body names
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,

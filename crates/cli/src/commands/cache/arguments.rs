@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::body_interface::ProviderWord;
+use crate::body_interface::BodyProvider;
 
 /// Work on traces of model requests: lines of `{"t": seconds, "session": text, "body": {…}}`, by time.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) struct Trace {
     pub(crate) trace: Option<PathBuf>,
     /// Whose interface the bodies are written for; found out from each body when absent
     #[arg(long, value_enum)]
-    pub(crate) provider: Option<ProviderWord>,
+    pub(crate) provider: Option<BodyProvider>,
     /// How tokens are counted
     #[arg(long, value_enum, default_value_t = TokensBy::Vocabulary)]
     pub(crate) tokens: TokensBy,
@@ -76,7 +76,7 @@ pub(crate) struct Rewrite {
     pub(crate) trace: Option<PathBuf>,
     /// Whose interface the bodies are written for
     #[arg(long, value_enum)]
-    pub(crate) provider: ProviderWord,
+    pub(crate) provider: BodyProvider,
     /// Move clocks and ids from the instructions to the end. The model sees this
     #[arg(long)]
     pub(crate) move_volatile: bool,

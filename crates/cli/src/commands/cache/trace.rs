@@ -9,7 +9,7 @@ use stave_canon::{Value, locate, locate_key};
 use stave_lower::read_wire;
 
 use super::arguments::{TokensBy, Trace};
-use crate::body_interface::ProviderWord;
+use crate::body_interface::BodyProvider;
 use crate::exit::Stop;
 use crate::files;
 
@@ -107,7 +107,7 @@ fn line(text: &str, number: usize) -> Result<Line, String> {
 }
 
 /// The positions of a body; `None` when it is no request that the provider's interface has.
-pub(super) fn wire(body: &str, provider: Option<ProviderWord>) -> Option<WirePrompt> {
+pub(super) fn wire(body: &str, provider: Option<BodyProvider>) -> Option<WirePrompt> {
     let surface = provider.map(|provider| provider.surface(body));
     read_wire(body, surface).ok()
 }

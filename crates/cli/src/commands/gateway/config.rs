@@ -56,7 +56,7 @@ pub(super) fn read(project: &Project) -> Result<GatewayConfig, Stop> {
             plugins: prompt_plugins::of_gateway(project, &services::worker()?)?,
         },
         planning: settings.planning,
-        prices: services::prices(project)?,
+        prices: services::prices(project),
     })
 }
 
@@ -76,7 +76,7 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
     let said = endpoint
         .and_then(HostPort::of)
         .and_then(|host| host.find(&scopes.hosts))
-        .or_else(|| scopes.providers.get(settings.provider.as_str()));
+        .or_else(|| scopes.providers.get(settings.provider.word()));
     Ok(UpstreamConfig {
         name: settings.name.clone(),
         provider: settings.provider,

@@ -33,13 +33,13 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
         // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
         let model = node.with.get("model").filter(|model| model.get("endpoint").is_none_or(Value::is_null));
         let word = model.and_then(|model| model.get("provider")?.as_str());
-        let provider = Provider::ALL.into_iter().find(|provider| Some(provider.as_str()) == word);
+        let provider = word.and_then(Provider::from_word);
         match (models, provider) {
             (Models::Live, Some(provider)) if provider.endpoint().is_none() => {
                 reasons.push(format!("the model of `{}` has no endpoint", node.id));
             }
             (Models::Live, Some(provider)) if provider.needs_key() => {
-                keys.insert(Secrets::provider_key_name(provider.as_str()));
+                keys.insert(Secrets::provider_key_name(provider.word()));
             }
             _ => {}
         }

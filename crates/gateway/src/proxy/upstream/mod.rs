@@ -95,7 +95,7 @@ impl Upstream {
         if config.surfaces().is_empty() {
             return Err(bad(format!(
                 "provider {} is not spoken to by the gateway; its server may speak OpenAI's interface",
-                config.provider.as_str()
+                config.provider.word()
             )));
         }
         let address = Address::new(config).map_err(bad)?;
@@ -143,7 +143,7 @@ impl Upstream {
 
     /// Whether a policy means this upstream, by its provider or its host.
     pub(crate) fn is_meant_by(&self, name: &str) -> bool {
-        self.config.provider.as_str() == name || self.address.place.host.eq_ignore_ascii_case(name)
+        self.config.provider.word() == name || self.address.place.host.eq_ignore_ascii_case(name)
     }
 
     pub(crate) fn host_name(&self) -> &str {

@@ -93,7 +93,7 @@ async fn written(
     label: Sensitivity,
     bytes: usize,
 ) -> Result<Option<String>, Failure> {
-    let asked = AskedModel { provider: model.provider.as_str(), name: Some(&model.name) };
+    let asked = AskedModel { provider: model.provider.word(), name: Some(&model.name) };
     question::judge(call, &call.run.plan.policy.governance.check_model(asked))?;
     let key = key(call, model, draft, label, bytes);
     let now = call.services.clock.now();
@@ -172,7 +172,7 @@ fn key(call: &Call<'_>, model: &Model, draft: &Draft, label: Sensitivity, bytes:
     let parts = Value::Array(vec![
         "context digest".into(),
         call.run.plan.document.flow.name.as_str().into(),
-        model.provider.as_str().into(),
+        model.provider.word().into(),
         model.name.as_str().into(),
         model.endpoint.clone().into(),
         draft.ir.intent.as_str().into(),
@@ -198,7 +198,7 @@ fn request(
     let mut builder = PromptIrBuilder::new("digest", "")
         .phase(arguments.phase)
         .set_token_budget(MOST_INPUT_TOKENS)
-        .set_model_hint(model.provider.as_str());
+        .set_model_hint(model.provider.word());
     for reference in draft.ir.context_refs.iter() {
         builder = builder.add_context_ref(reference);
     }
@@ -207,7 +207,7 @@ fn request(
         instructions: vec![PromptPart::new("system", INSTRUCTIONS, Provenance::Developer)],
         references: draft.references.parts.clone(),
         inputs: vec![PromptPart::new("task", task, Provenance::Developer).sensitivity(draft.sensitivity)],
-        adapter: Adapter::of(model.provider.as_str()),
+        adapter: Adapter::of(model.provider.word()),
         ..Parts::default()
     };
     let count = |text: &str| tokens::count_text(&model.name, text).tokens;

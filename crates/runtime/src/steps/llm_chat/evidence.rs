@@ -313,7 +313,7 @@ fn is_wanted(call: &Call<'_>) -> bool {
 fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> AskedPrompt {
     AskedPrompt {
         path: call.path.to_owned(),
-        provider: model.provider.as_str().to_owned(),
+        provider: model.provider.word().to_owned(),
         model: model.name.as_str().to_owned(),
         asked_at: Some(call.services.clock.now().to_string()),
         prompt_ir: way.prompt_ir.clone(),

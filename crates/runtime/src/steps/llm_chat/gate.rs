@@ -58,7 +58,7 @@ pub(super) fn pass<'a>(
             let message = format!(
                 "the address of the model has {} data, which `{}` may not have",
                 model.address_label,
-                model.provider.as_str()
+                model.provider.word()
             );
             return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
         }
@@ -141,7 +141,7 @@ impl Rules {
         let host = host.map(|host| labels::accepted_host(call, &host)).transpose()?.flatten();
         let accepted = match host {
             Some(host) => Some(host),
-            None => labels::accepted(call, "providers", model.provider.as_str())?,
+            None => labels::accepted(call, "providers", model.provider.word())?,
         };
         let mut policy = (*call.services.gate).clone();
         if let Some(said) = rules.and_then(|rules| rules.get("restricted")) {
@@ -171,7 +171,7 @@ impl Rules {
 /// Whether a policy means this model, by its provider or by its endpoint's host.
 fn is_named(model: &Model, name: &str) -> bool {
     let host = model.endpoint.as_deref().and_then(HostPort::of);
-    model.provider.as_str() == name || host.is_some_and(|host| host.entries().any(|entry| entry == name))
+    model.provider.word() == name || host.is_some_and(|host| host.entries().any(|entry| entry == name))
 }
 
 /// Puts the decisions into the step's report, without the content.
@@ -203,12 +203,12 @@ fn note(model: &Model, record: &GateRecord) -> String {
         record.label,
         record.rule,
         record.block,
-        model.provider.as_str()
+        model.provider.word()
     )
 }
 
 fn refused(model: &Model, records: &[GateRecord]) -> Failure {
     let notes: Vec<String> = records.iter().map(|record| note(model, record)).collect();
-    let message = format!("the prompt may not go to `{}`: {}", model.provider.as_str(), notes.join("; "));
+    let message = format!("the prompt may not go to `{}`: {}", model.provider.word(), notes.join("; "));
     Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message).details(notes)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use stave_block::{BlockIr, Tokenizer, ToolSchema};
 use stave_canon::Object;
 use stave_diag::codes::run as codes;
+use stave_llm::prices::Prices;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block, sent_sections};
 use stave_prompt::compile::{
@@ -79,9 +80,9 @@ impl Question {
             inputs: pieces,
             template: template.cloned(),
             requirements: output.as_ref().and_then(AnswerValidator::stated),
-            provider: arguments.model.provider.as_str().to_owned(),
+            provider: arguments.model.provider.word().to_owned(),
             references: references.parts,
-            adapter: Adapter::of(arguments.model.provider.as_str()),
+            adapter: Adapter::of(arguments.model.provider.word()),
             ..Parts::default()
         };
         let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
@@ -238,7 +239,7 @@ fn govern(
     way: &mut Way,
 ) -> Result<Arc<PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
-    let most = most_tokens(policy.prompt_tokens, arguments);
+    let most = most_tokens(policy.prompt_tokens, arguments, &call.services.prices);
     let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
     let ir = match &arguments.source {
         PromptSource::Templates { .. } => built(call, arguments, system, most)?,
@@ -263,14 +264,14 @@ fn govern(
     if let PromptSource::Document(_) = &arguments.source {
         // Its hint is not the model that answers.
         let model =
-            AskedModel { provider: arguments.model.provider.as_str(), name: Some(&arguments.model.name) };
+            AskedModel { provider: arguments.model.provider.word(), name: Some(&arguments.model.name) };
         let verdict = policy.governance.check_model(model);
         way.found(&verdict.violations);
         judge(call, &verdict)?;
     }
     // A model that stands in is asked the same thing, so it must be one that may be asked.
     if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
-        let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
+        let model = AskedModel { provider: fallback.provider.word(), name: Some(&fallback.name) };
         let verdict = policy.governance.check_model(model);
         way.found(&verdict.violations);
         judge(call, &verdict)?;
@@ -290,7 +291,7 @@ fn built(call: &Call<'_>, arguments: &Arguments, system: &str, most: u64) -> Res
     let mut builder = PromptIrBuilder::new(arguments.role_of(call), system)
         .phase(arguments.phase)
         .set_token_budget(asked)
-        .set_model_hint(arguments.model.provider.as_str())
+        .set_model_hint(arguments.model.provider.word())
         .add_metadata("model", arguments.model.name.as_str())
         .add_metadata("flow", call.run.plan.document.flow.name.as_str())
         .add_metadata("source_file", call.run.plan.document.metadata.source_file.as_str());
@@ -367,22 +368,12 @@ pub(super) fn judge_tool_answer(call: &Call<'_>, tool: &str, text: &str) -> Resu
 
 /// The most tokens that the prompt may have: what the policy allows, and what the model has room for beside
 /// its answer.
-fn most_tokens(allowed: Option<u64>, arguments: &Arguments) -> u64 {
+fn most_tokens(allowed: Option<u64>, arguments: &Arguments, prices: &Prices) -> u64 {
     let allowed = allowed.unwrap_or(DEFAULT_PROMPT_TOKENS);
-    let room = window(&arguments.model.name)
+    let room = prices
+        .context(&arguments.model.name)
         .map(|window| window.saturating_sub(arguments.max_tokens.unwrap_or_default()));
     room.map_or(allowed, |room| allowed.min(room))
-}
-
-/// How many tokens prompt and answer of a model may have together, where that is sure.
-fn window(model: &str) -> Option<u64> {
-    match model {
-        "gpt-4" | "gpt-4-0613" => Some(8_192),
-        "gpt-3.5-turbo" => Some(16_385),
-        _ if model.starts_with("gpt-4o") || model.starts_with("gpt-4-turbo") => Some(128_000),
-        _ if model.starts_with("claude-3") => Some(200_000),
-        _ => None,
-    }
 }
 
 /// How the Prompt IR refers to an input of the node.
