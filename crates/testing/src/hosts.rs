@@ -1,18 +1,71 @@
 //! Hosts that answer from a test, or are listened to while a test is recorded.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_llm::recording::Redactor;
 use stave_runtime::hosts::{HostReply, HostRequest, Hosts};
+use stave_shape::{FaultKind, Faults, Ordered, Place, Reader, Shape, ValueNode};
 use url::Url;
 
 /// How many replies a message lists.
 const SHOWN: usize = 20;
 
-/// The replies of a test: `{method, url, status, json | text, headers, times, delay_ms}` each. A request
-/// takes the first that fits and is not used up.
+/// One reply of a host, as a test writes it.
+#[derive(Debug, Shape)]
+#[shape(not_null, check = one_body)]
+pub(super) struct ScriptedReply {
+    #[shape(default = "GET".to_owned())]
+    method: String,
+    /// The address, or a path that fits every host.
+    url: String,
+    #[shape(default = 200)]
+    status: u16,
+    /// The body as JSON; `text` in its place.
+    json: Option<Value>,
+    text: Option<String>,
+    #[shape(default)]
+    headers: Ordered<Value>,
+    /// How many requests it answers; all when absent.
+    times: Option<u64>,
+    #[shape(default)]
+    delay_ms: u64,
+}
+
+fn one_body<N: ValueNode>(_: Option<&ScriptedReply>, node: N, at: &Place<'_>, reader: &mut Reader) {
+    if let (Some(_), Some(text)) = (node.member("json"), node.member("text")) {
+        reader.fault(&at.key("text"), text.span(), FaultKind::rule("body", "stands beside `json`; keep one"));
+    }
+}
+
+/// Reads the replies of a test, or says everything that is wrong with them, each with its place if the source has places.
+pub(super) fn read_replies(
+    node: impl ValueNode,
+) -> Result<Vec<ScriptedReply>, Vec<(Option<Range<usize>>, String)>> {
+    stave_shape::read(node).map_err(|Faults(faults)| {
+        let told = |fault: stave_shape::Fault| (fault.span.clone(), message(&fault));
+        faults.into_iter().map(told).collect()
+    })
+}
+
+/// A fault with the number of the reply and the key, as people count and write them.
+fn message(fault: &stave_shape::Fault) -> String {
+    let mut way = fault.pointer.as_str().split('/').skip(1);
+    let index = way.next().and_then(|index| index.parse::<usize>().ok());
+    let keys: Vec<&str> = way.collect();
+    let reply = index.map_or_else(|| "`http`".to_owned(), |index| format!("http reply {}", index + 1));
+    match &fault.kind {
+        FaultKind::MissingKey(_) | FaultKind::UnknownKey { .. } => {
+            format!("{reply}: {}", fault.kind.explained())
+        }
+        kind if keys.is_empty() => format!("{reply} {}", kind.explained()),
+        kind => format!("{reply}: `{}` {}", keys.join("."), kind.explained()),
+    }
+}
+
+/// The replies of a test. A request takes the first that fits and is not used up.
 #[derive(Debug)]
 pub(super) struct Scripted {
     replies: Vec<Scripted1>,
@@ -36,15 +89,11 @@ struct Scripted1 {
 }
 
 impl Scripted {
-    /// Reads the replies of a test; otherwise says what is wrong with one.
-    pub(super) fn read(replies: &[Value]) -> Result<Self, String> {
-        let replies: Vec<Scripted1> = replies
-            .iter()
-            .enumerate()
-            .map(|(index, reply)| read(reply).map_err(|reason| format!("http reply {}: {reason}", index + 1)))
-            .collect::<Result<_, _>>()?;
+    /// The replies in the order in which they are tried.
+    pub(super) fn new(replies: Vec<ScriptedReply>) -> Self {
+        let replies: Vec<Scripted1> = replies.into_iter().map(Scripted1::from).collect();
         let used = Mutex::new(vec![0; replies.len()]);
-        Ok(Scripted { replies, used, seen: Mutex::default() })
+        Scripted { replies, used, seen: Mutex::default() }
     }
 
     pub(super) fn calls(&self) -> u64 {
@@ -95,40 +144,22 @@ impl Hosts for Scripted {
     fn heard(&self, _: &HostRequest, _: &HostReply) {}
 }
 
-fn read(reply: &Value) -> Result<Scripted1, String> {
-    let object =
-        reply.as_object().ok_or_else(|| format!("a mapping is wanted, and this is {}", reply.kind()))?;
-    const KNOWN: [&str; 8] = ["method", "url", "status", "json", "text", "headers", "times", "delay_ms"];
-    if let Some(unknown) = object.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(format!("`{unknown}` is not one of {}", KNOWN.join(", ")));
-    }
-    let text = |key: &str| object.get(key).map(|value| value.as_str().ok_or(format!("`{key}` is no text")));
-    let count = |key: &str| {
-        let count = object.get(key).map(|value| value.as_i64().and_then(|count| u64::try_from(count).ok()));
-        count.map(|count| count.ok_or(format!("`{key}` is no whole number"))).transpose()
-    };
-    let status = u16::try_from(count("status")?.unwrap_or(200)).map_err(|_| "`status` is too large")?;
-    let mut answer = match (object.get("json"), text("text").transpose()?) {
-        (Some(_), Some(_)) => return Err("it has `json` and `text`".to_owned()),
-        (Some(json), None) => HostReply::new(status, "application/json", json.to_string().into_bytes()),
-        (None, said) => {
-            HostReply::new(status, "text/plain; charset=utf-8", said.unwrap_or_default().as_bytes().to_vec())
-        }
-    };
-    if let Some(headers) = object.get("headers") {
-        let headers = headers.as_object().ok_or("`headers` is no mapping")?;
-        for (name, value) in headers {
+impl From<ScriptedReply> for Scripted1 {
+    fn from(written: ScriptedReply) -> Scripted1 {
+        let ScriptedReply { method, url, status, json, text, headers, times, delay_ms } = written;
+        let mut reply = match json {
+            Some(json) => HostReply::new(status, "application/json", json.to_string().into_bytes()),
+            None => {
+                HostReply::new(status, "text/plain; charset=utf-8", text.unwrap_or_default().into_bytes())
+            }
+        };
+        for (name, value) in headers.0 {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            answer.header(name, &value);
+            reply.header(&name, &value);
         }
+        reply.delay = Duration::from_millis(delay_ms);
+        Scripted1 { method: method.to_ascii_uppercase(), url, times, reply }
     }
-    answer.delay = Duration::from_millis(count("delay_ms")?.unwrap_or(0));
-    Ok(Scripted1 {
-        method: text("method").transpose()?.unwrap_or("GET").to_ascii_uppercase(),
-        url: text("url").transpose()?.ok_or("it has no `url`")?.to_owned(),
-        times: count("times")?,
-        reply: answer,
-    })
 }
 
 /// An address fits when scheme, host and path are the same, and the query too if the test names one. A

@@ -21,7 +21,7 @@ use stave_runtime::state::MemoryStore;
 use stave_runtime::{EmbeddedEngine, Engine, ModelHosts, RunReport};
 
 use super::coverage::{Coverage, EdgeLog};
-use super::hosts::{Listening, Scripted};
+use super::hosts::{self, Listening, Scripted};
 use super::{TestResult, Tested, compare, update};
 
 /// What answers in the place of the world, or listens to it.
@@ -155,19 +155,21 @@ fn build(
         services.planning = None;
         replayer = Some(answers);
         services.model_hosts = ModelHosts::everywhere();
-        let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
+        let own = test.http.as_ref().map_or_else(|| Ok(Vec::new()), hosts::read_replies);
+        let mut entries = match own {
+            Ok(own) => own,
+            Err(faults) => return Ok(Err(joined(faults))),
+        };
         own_hosts = entries.len();
         if let Some(path) = recording.as_deref().map(files::hosts_recording).filter(|path| path.is_file()) {
             let text = files::read_text(&path)?;
-            match stave_canon::parse(&text).map(list) {
-                Ok(Some(recorded)) => entries.extend(recorded),
-                _ => return Ok(Err(format!("{} is no list of replies", path.display()))),
+            let recorded = stave_canon::parse(&text).map_err(|error| error.message);
+            match recorded.and_then(|recorded| hosts::read_replies(&recorded).map_err(joined)) {
+                Ok(recorded) => entries.extend(recorded),
+                Err(reason) => return Ok(Err(format!("{}: {reason}", path.display()))),
             }
         }
-        let scripted = match Scripted::read(&entries) {
-            Ok(scripted) => Arc::new(scripted),
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let scripted = Arc::new(Scripted::new(entries));
         let allow = services::any_host()?;
         services.http = allow.answered_by(Arc::clone(&scripted) as _);
         Answering::Scripted(scripted)
@@ -189,12 +191,20 @@ pub fn scripted_faults(test: &FlowTest) -> Vec<(Span, String)> {
     let is_list = |tree: &&Tree| tree.items().is_some();
     let models = test.models.as_ref().filter(is_list);
     let models = models.and_then(|tree| Some((tree.span, own_exchanges(test).err()?)));
-    let hosts = test.http.as_ref().filter(is_list);
-    let hosts = hosts.and_then(|tree| {
-        let entries = list(tree.to_value())?;
-        Some((tree.span, Scripted::read(&entries).err()?))
-    });
-    models.into_iter().chain(hosts).collect()
+    let mut found: Vec<(Span, String)> = models.into_iter().collect();
+    if let Some(tree) = test.http.as_ref() {
+        let faults = hosts::read_replies(tree).err().unwrap_or_default().into_iter();
+        found.extend(faults.map(|(range, message)| {
+            let span = range.map_or(tree.span, |range| Span::new(tree.span.source, range.start, range.end));
+            (span, message)
+        }));
+    }
+    found
+}
+
+/// Everything that is wrong, in one line.
+fn joined(faults: Vec<(Option<std::ops::Range<usize>>, String)>) -> String {
+    faults.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
 }
 
 /// The model replies of the file that the test names.
@@ -206,13 +216,6 @@ fn recorded(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Vec<
     let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8 text"))?;
     let read = Recording::parse(&text);
     Ok(read.map_err(|error| format!("{}: {error}", path.display()))?.exchanges)
-}
-
-fn list(value: Value) -> Option<Vec<Value>> {
-    match value {
-        Value::Array(items) => Some(items),
-        _ => None,
-    }
 }
 
 impl World {

@@ -47,6 +47,37 @@ tests:
     expect: {error: missing-context}
 "#;
 
+#[tokio::test]
+async fn every_fault_of_a_reply_of_a_host_has_its_place() {
+    let folder = Folder::new();
+    let replies = "    http: [{zork: 1, status: abc}, {url: 3, delay_ms: x, json: 1, text: a}]\n";
+    let flow =
+        GREETER.replacen("    request: {name: Ada}\n", &format!("    request: {{name: Ada}}\n{replies}"), 1);
+    folder.write("flows/greeter.yaml", flow);
+    let checked = stave(&folder, ["check", "--json"]).finish().await.exits(2).json();
+    let found: Vec<(i64, &str)> = items(&checked, "diagnostics")
+        .iter()
+        .map(|found| (found.get("column").and_then(Value::as_i64).unwrap(), text(found, "message").unwrap()))
+        .collect();
+    for (column, said) in [
+        (13, "http reply 1: `zork` means nothing here"),
+        (12, "http reply 1: the field `url` is missing"),
+        (30, "http reply 1: `status` must be an integer, not a string"),
+        (42, "http reply 2: `url` must be a string, not an integer"),
+        (55, "http reply 2: `delay_ms` must be an integer, not a string"),
+        (73, "http reply 2: `text` stands beside `json`; keep one"),
+    ] {
+        assert!(
+            found.iter().any(|(at, message)| *at == column && message.contains(said)),
+            "{column} {said}: {checked}"
+        );
+    }
+    let tested = stave(&folder, ["test"]).finish().await;
+    for said in ["`zork`", "`status`", "`delay_ms`"] {
+        assert!(format!("{tested}").contains(said), "{said}: {tested}");
+    }
+}
+
 fn greeter() -> Folder {
     let folder = Folder::new();
     folder.write("flows/greeter.yaml", GREETER);
