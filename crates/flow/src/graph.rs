@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port, ReadableList};
+use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port, ReadableList, Text};
 use stave_diag::Span;
 
 /// Where an edge begins.
@@ -99,25 +99,28 @@ pub fn connected(flow: &Flow) -> Vec<Connected<'_>> {
         .collect()
 }
 
-/// Whether a node runs only when another one calls it, as a tool or for the items of a list: one does, and edges do
-/// not fill all of its required inputs. Its result goes to the caller. A node that nothing joins to the rest of the
-/// flow runs by calls only, too.
+/// The nodes that run only when another one calls them, as a tool or for the items of a list: one does, and edges do
+/// not fill all of their required inputs. Their results go to the caller. A called node that nothing joins to the rest
+/// of the flow runs by calls only, too.
 #[must_use]
-pub fn runs_only_when_called(flow: &Flow, edges: &[Connected<'_>], id: &str) -> bool {
-    let Some(node) = flow.nodes.get(id) else { return false };
-    if !flow.nodes.values().flat_map(Node::called).any(|target| target.as_str() == id) {
-        return false;
+pub fn run_only_when_called<'flow>(flow: &'flow Flow, edges: &[Connected<'flow>]) -> HashSet<&'flow str> {
+    let called: HashSet<&str> = flow.nodes.values().flat_map(Node::called).map(Text::as_str).collect();
+    let mut joined: HashSet<&str> = HashSet::new();
+    let mut fed: HashSet<(&str, &str)> = HashSet::new();
+    for edge in edges {
+        joined.extend(edge.origin.node().map(|node| node.id.as_str()));
+        if let (Some(node), Some(port)) = (edge.destination.node(), edge.destination.port()) {
+            joined.insert(node.id.as_str());
+            fed.insert((node.id.as_str(), port.name.as_str()));
+        }
     }
-    let into = |edge: &&Connected<'_>| edge.destination.node().is_some_and(|target| target.id.as_str() == id);
-    let is_alone = !edges.iter().any(|edge| into(&edge))
-        && !edges.iter().any(|edge| edge.origin.node().is_some_and(|source| source.id.as_str() == id));
-    let is_fed = |port: &Port| {
-        let named = |edge: &Connected<'_>| {
-            edge.destination.port().is_some_and(|to| to.name.as_str() == port.name.as_str())
-        };
-        edges.iter().filter(into).any(named)
+    let runs_by_calls = |node: &&Node| {
+        let id = node.id.as_str();
+        let is_fed = |port: &Port| fed.contains(&(id, port.name.as_str()));
+        called.contains(id)
+            && (!joined.contains(id) || !node.inputs.iter().filter(|port| port.is_required()).all(is_fed))
     };
-    is_alone || !node.inputs.iter().filter(|port| port.is_required()).all(is_fed)
+    flow.nodes.values().filter(runs_by_calls).map(|node| node.id.as_str()).collect()
 }
 
 /// What the `from` of an edge names.
@@ -196,11 +199,11 @@ fn request_field<'flow>(
     if !context.is_complete() {
         return Err(Unresolved::Unreadable);
     }
-    let sole = |fields: &'flow [crate::model::Text]| match fields {
+    let sole = |fields: &'flow [Text]| match fields {
         [only] => Some(EdgeSource::Request(only.as_str())),
         _ => None,
     };
-    let names: Vec<&str> = context.fields().map(crate::model::Text::as_str).collect();
+    let names: Vec<&str> = context.fields().map(Text::as_str).collect();
     match names.as_slice() {
         [] => Err(Unresolved::NoDefault(None)),
         [only] => Ok(EdgeSource::Request(only)),

@@ -8,5 +8,6 @@ mod document_labels;
 mod exec_pages;
 mod flow_labels;
 mod gate_leaks;
+mod layered_flows;
 mod outside;
 mod system_pages;

@@ -1,5 +1,7 @@
 //! Results are cached only where a repeated answer is as good as a fresh one.
 
+use std::collections::HashMap;
+
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 use stave_script::Read;
@@ -9,15 +11,25 @@ use super::subject::Subject;
 use crate::graph;
 use crate::model::{Flow, Node, Text};
 
-/// The context fields that a node's cached result may depend on; `None` when all may matter.
+/// By cached node, the context fields that its result may depend on; `None` when all may matter.
 #[must_use]
-pub fn cached_context(flow: &Flow, node: &Node) -> Option<Vec<String>> {
+pub fn cached_contexts(flow: &Flow) -> HashMap<&str, Option<Vec<String>>> {
+    if !flow.nodes.values().any(|node| node.runtime.cache.is_some()) {
+        return HashMap::new();
+    }
+    // Made once: it reads the code and the templates of all nodes.
     let options = super::CheckOptions::default();
     let subject = Subject::new(flow, &options);
+    let cached = flow.nodes.values().filter(|node| node.runtime.cache.is_some());
+    cached.map(|node| (node.id.as_str(), context_of(&subject, node))).collect()
+}
+
+/// The context fields that a node's cached result may depend on.
+fn context_of(subject: &Subject<'_>, node: &Node) -> Option<Vec<String>> {
     let of_code = subject.code.get(node.id.as_str()).into_iter().flat_map(|code| &code.facts.reads.values);
     let of_prompt =
         subject.templates(node).iter().flat_map(|(_, found)| found.reads.iter().map(|(read, _)| read));
-    let mut used: Vec<String> = context_uses::of(&subject, node).into_iter().map(|(name, _)| name).collect();
+    let mut used: Vec<String> = context_uses::of(subject, node).into_iter().map(|(name, _)| name).collect();
     for read in of_code.chain(of_prompt) {
         match read {
             Read::EveryContextField => return None,

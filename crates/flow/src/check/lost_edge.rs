@@ -12,12 +12,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     if subject.unreadable_destinations() > 0 {
         return;
     }
+    let called = graph::run_only_when_called(subject.flow, &subject.edges);
     for connected in &subject.edges {
         let Some(node) = connected.origin.node() else { continue };
         let id = node.id.as_str();
         let (callers, runners) = (subject.callers(id), subject.runners(id));
-        let is_called = !callers.is_empty() || !runners.is_empty();
-        if !is_called || !graph::runs_only_when_called(subject.flow, &subject.edges, id) {
+        if !called.contains(id) {
             continue;
         }
         let caller = runners.first().copied().or_else(|| callers.first().map(|(node, _)| *node));

@@ -61,7 +61,7 @@ mod unused_node;
 mod version;
 mod volatile_system_text;
 
-pub use cache::cached_context;
+pub use cache::cached_contexts;
 pub(crate) use cache::effect_words;
 pub use deployment::service_label;
 

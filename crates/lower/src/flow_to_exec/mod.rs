@@ -2,7 +2,8 @@
 //! with their ports, conditions and casts, the project's policy baked in.
 //!
 //! Invariant: the result depends on the flow and the settings only, and a runtime that has nothing but
-//! the document can run it.
+//! the document can run it. Whatever asks about the whole graph is asked once, so that the work grows with the flow and
+//! not with its square.
 
 mod budget;
 mod deployment;
@@ -16,15 +17,20 @@ pub(crate) use deployment::source_of;
 pub(crate) use node::bounded;
 pub(crate) use prompt::model_value;
 
+use std::collections::{HashMap, HashSet};
+
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
 use stave_exec::dataflow::{self, NodeData};
 use stave_exec::{
     Constants, Document, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, Retry, VERSION,
 };
-use stave_flow::graph::{self, EdgeSource, EdgeTarget};
+use stave_flow::check::cached_contexts;
+use stave_flow::graph::{self, Connected, EdgeSource, EdgeTarget};
 use stave_flow::model::{Flow, INPUT, OUTPUT};
 use stave_prompt::compile::Templates;
+
+use provenance::InputProvenance;
 
 /// What the project and the invocation add to a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,11 +60,19 @@ pub struct DefaultModel {
 /// Lowers a flow that has no errors. What an error left out of the model is left out here too.
 #[must_use]
 pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> Document {
-    let lowering = Lowering { flow, sources, settings };
+    let edges = graph::connected(flow);
+    let lowering = Lowering {
+        sources,
+        settings,
+        provenance: InputProvenance::new(flow, &edges),
+        only_called: graph::run_only_when_called(flow, &edges),
+        cached: cached_contexts(flow),
+    };
     let mut nodes = vec![pseudo_node(INPUT, "flow.input")];
     nodes.extend(flow.nodes.values().map(|node| lowering.node(node)));
     nodes.push(pseudo_node(OUTPUT, "flow.output"));
-    let edges = graph::connected(flow).iter().map(|edge| lowering.edge(edge)).collect();
+    let inputs_schema = inputs_schema(flow, &edges);
+    let edges = edges.iter().map(|edge| lowering.edge(edge)).collect();
     let name = flow.metadata.name.as_ref().map_or("flow", stave_flow::model::Text::as_str);
     Document {
         version: VERSION.to_owned(),
@@ -70,7 +84,7 @@ pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> 
             policy_ref: settings.policy_ref.clone(),
             policy: sensitivity::with_labels(budget::with_budget(&settings.policy, flow), flow),
         },
-        inputs_schema: inputs_schema(flow),
+        inputs_schema,
         graph: DocumentGraph { nodes, edges },
         metadata: DocumentMetadata {
             generated_at: settings.generated_at.clone(),
@@ -82,9 +96,13 @@ pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> 
 }
 
 struct Lowering<'l> {
-    flow: &'l Flow,
     sources: &'l Sources,
     settings: &'l ExecSettings,
+    provenance: InputProvenance<'l>,
+    /// The nodes that run only when another one calls them.
+    only_called: HashSet<&'l str>,
+    /// The context fields that each cached node depends on.
+    cached: HashMap<&'l str, Option<Vec<String>>>,
 }
 
 impl Lowering<'_> {
@@ -112,22 +130,22 @@ pub(crate) fn pseudo_node(id: &str, kind: &str) -> DocumentNode {
 }
 
 /// The request's fields as a JSON Schema: the type of each where all its targets agree.
-fn inputs_schema(flow: &Flow) -> Object {
-    let edges = graph::connected(flow);
+fn inputs_schema(flow: &Flow, edges: &[Connected<'_>]) -> Object {
+    let mut targets: HashMap<&str, Vec<&str>> = HashMap::new();
+    for edge in edges.iter().filter(|edge| edge.edge.transform.is_absent()) {
+        let (EdgeSource::Request(field), EdgeTarget::Input(_, port)) = (edge.origin, edge.destination) else {
+            continue;
+        };
+        if let Some(port_type) = port.port_type {
+            targets.entry(field).or_default().push(port_type.json_type());
+        }
+    }
     let mut properties = Object::new();
     for field in flow.context.fields() {
-        let mut types: Vec<&str> = edges
-            .iter()
-            .filter(|edge| matches!(edge.origin, EdgeSource::Request(name) if name == field.as_str()))
-            .filter(|edge| edge.edge.transform.is_absent())
-            .filter_map(|edge| match edge.destination {
-                EdgeTarget::Input(_, port) => port.port_type.map(|port_type| port_type.json_type()),
-                _ => None,
-            })
-            .collect();
-        types.dedup();
+        let types = targets.get(field.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let agreed = types.split_first().filter(|(first, rest)| rest.iter().all(|other| other == *first));
         let mut property = Object::new();
-        if let [only] = types.as_slice() {
+        if let Some((only, _)) = agreed {
             property.insert("type".into(), (*only).into());
         }
         properties.insert(field.as_str().to_owned(), property.into());

@@ -6,7 +6,7 @@ use stave_exec::{DocumentNode, MAX_INTEGER, Retry};
 use stave_flow::model::{self, Backend, NodeStateScope, Text, Transform};
 use stave_operations::{LLM_CHAT, PYTHON};
 
-use super::{Lowering, provenance};
+use super::Lowering;
 
 impl Lowering<'_> {
     pub(super) fn node(&self, node: &model::Node) -> DocumentNode {
@@ -39,11 +39,7 @@ impl Lowering<'_> {
             concurrency: node.runtime.concurrency.map(|limit| bounded(limit.value)),
             cache: node.runtime.cache.as_ref().and_then(|cache| self.cache(node, cache)),
             effects: node.has_effects(),
-            tool: stave_flow::graph::runs_only_when_called(
-                self.flow,
-                &stave_flow::graph::connected(self.flow),
-                &node.id,
-            ),
+            tool: self.only_called.contains(node.id.as_str()),
             origin: self.origin(node.id.span),
             text_origins: Ordered(text_origins),
         };
@@ -61,14 +57,14 @@ impl Lowering<'_> {
         Some(StepCache {
             ttl_seconds: bounded(cache.ttl_seconds?.value),
             key: cache.key.as_ref().map(|key| key.as_str().to_owned()),
-            context: stave_flow::check::cached_context(self.flow, node),
+            context: self.cached.get(node.id.as_str()).cloned().flatten(),
         })
     }
 
     /// Input ports; those of a prompt say where their values come from, so that its blocks can.
     fn input_ports(&self, node: &model::Node) -> Vec<StepPort> {
         let ports = node.inputs.iter().map(|input| {
-            let provenance = || provenance::of_input(self.flow, node, input.name.as_str()).to_owned();
+            let provenance = || self.provenance.word(node, input.name.as_str()).to_owned();
             StepPort { provenance: node.prompt.is_read().then(provenance), ..port(input) }
         });
         ports.collect()

@@ -17,7 +17,8 @@ mod provenance;
 mod workflow;
 mod workflow_index;
 
-use std::collections::{BTreeMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use stave_canon::Value;
 use stave_diag::Sources;
@@ -75,7 +76,8 @@ pub struct SystemSource<'f> {
 
 /// Lowers the flows of a project, which have no errors, to one document.
 pub fn flow_to_system(source: SystemSource<'_>) -> Result<SystemDocument, LoadError> {
-    let lowering = Lowering { source, tenant_id: source.settings.tenant_id.trim() };
+    let lowering =
+        Lowering { source, tenant_id: source.settings.tenant_id.trim(), hashes: RefCell::default() };
     let mut nodes = Nodes::default();
     for flow in source.flows {
         // Names that make an id blank are refused by the checks before this.
@@ -103,6 +105,9 @@ pub fn system_intent(document: &SystemDocument) -> Intent {
 struct Lowering<'f> {
     source: SystemSource<'f>,
     tenant_id: &'f str,
+    /// The hashes of lines of files, by file, first and last line. A flow that is written on one line has all its nodes
+    /// there.
+    hashes: RefCell<HashMap<(u32, u32, u32), String>>,
 }
 
 impl<'f> Lowering<'f> {

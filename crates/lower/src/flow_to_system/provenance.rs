@@ -14,12 +14,15 @@ impl Lowering<'_> {
         let last = last_line(start, end);
         let from = source.line_range(start.line)?.start;
         let to = source.line_range(last)?.end;
+        let text = source.text().get(from..to)?;
+        let mut hashes = self.hashes.borrow_mut();
+        let sha256 = hashes.entry((span.source.0, start.line, last)).or_insert_with(|| sha256_hex(text));
         Some(ProvenancePointer {
             tenant_id: self.tenant_id.to_owned(),
             kind: ProvenanceKind::File,
             source_id: flow.source_file.to_owned(),
             locator: Some(format!("L{}-L{last}", start.line)),
-            sha256: Some(sha256_hex(source.text().get(from..to)?)),
+            sha256: Some(sha256.clone()),
             metadata: Object::new(),
         })
     }
