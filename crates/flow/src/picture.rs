@@ -1,5 +1,7 @@
 //! A flow as a neutral diagram: what enters, the nodes with what they do, what leaves.
 
+use std::collections::{HashMap, HashSet};
+
 use stave_operations::PYTHON;
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 
@@ -25,19 +27,21 @@ pub fn diagram(flow: &Flow) -> Diagram {
         boxes.push(border(OUTPUT, "response"));
     }
     let mut arrows: Vec<Arrow> = Vec::new();
+    // Several plain edges between two nodes are one arrow that names all their ports.
+    let mut plain: HashMap<(String, String), (usize, HashSet<String>)> = HashMap::new();
     for edge in &edges {
         let arrow = arrow(edge);
-        // Several plain edges between two nodes are one arrow that names all their ports.
-        let same = |known: &&mut Arrow| {
-            known.from == arrow.from && known.to == arrow.to && known.style == arrow.style
-        };
-        match arrows.iter_mut().find(same) {
-            Some(known) if arrow.style == Style::Plain => {
-                if !known.label.split(", ").any(|label| label == arrow.label) {
-                    known.label = format!("{}, {}", known.label, arrow.label);
-                }
-            }
-            _ => arrows.push(arrow),
+        if arrow.style != Style::Plain {
+            arrows.push(arrow);
+            continue;
+        }
+        let ends = (arrow.from.clone(), arrow.to.clone());
+        let (place, labels) = plain.entry(ends).or_insert_with(|| (arrows.len(), HashSet::new()));
+        let is_new = labels.insert(arrow.label.clone());
+        match arrows.get_mut(*place) {
+            Some(known) if is_new => known.label.extend([", ", arrow.label.as_str()]),
+            Some(_) => {}
+            None => arrows.push(arrow),
         }
     }
     for node in flow.nodes.values() {

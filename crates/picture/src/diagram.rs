@@ -1,5 +1,7 @@
 //! The neutral graph that is drawn.
 
+use std::collections::HashMap;
+
 /// A graph to draw, left to right.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Diagram {
@@ -58,9 +60,13 @@ pub enum Style {
 }
 
 impl Diagram {
-    /// The places of an arrow's ends in `boxes`; `None` when it names a box that is not there.
-    pub(crate) fn ends(&self, arrow: &Arrow) -> Option<(usize, usize)> {
-        let find = |id: &str| self.boxes.iter().position(|one| one.id == id);
-        Some((find(&arrow.from)?, find(&arrow.to)?))
+    /// By arrow, the places of its ends in `boxes`; `None` when it names a box that is not there.
+    pub(crate) fn ends(&self) -> Vec<Option<(usize, usize)>> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, one) in self.boxes.iter().enumerate() {
+            places.entry(one.id.as_str()).or_insert(place);
+        }
+        let find = |id: &str| places.get(id).copied();
+        self.arrows.iter().map(|arrow| Some((find(&arrow.from)?, find(&arrow.to)?))).collect()
     }
 }

@@ -4,6 +4,8 @@
 //! over several layers gets a bend in each of them; sweeps order every layer by the middle of its
 //! neighbours; then boxes settle at the height of their neighbours without touching each other.
 
+use std::collections::BTreeSet;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::{Box, Diagram};
@@ -20,6 +22,9 @@ const LAYER_GAP: f64 = 92.0;
 /// What a label needs besides its own width: the arrow's head, and some air.
 const LABEL_ROOM: f64 = 40.0;
 const SWEEPS: usize = 8;
+/// The most bends in all arrows of a picture. Every arrow of a long chain that begins at its first box would otherwise
+/// have a bend in every layer.
+const MOST_BENDS: usize = 50_000;
 
 /// A laid out diagram.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +72,7 @@ pub fn places(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Vec<NodeB
 }
 
 fn layout_sized(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Layout {
-    let ends: Vec<Option<(usize, usize)>> = diagram.arrows.iter().map(|arrow| diagram.ends(arrow)).collect();
+    let ends = diagram.ends();
     let layer_of = layers(diagram.boxes.len(), &ends);
     let mut items: Vec<Item> = diagram
         .boxes
@@ -78,7 +83,8 @@ fn layout_sized(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Layout 
             Item { layer: *layer, width, height, y: 0.0, left: Vec::new(), right: Vec::new() }
         })
         .collect();
-    let chains: Vec<Vec<usize>> = ends.iter().map(|ends| chain(&mut items, *ends)).collect();
+    let mut bends = MOST_BENDS;
+    let chains: Vec<Vec<usize>> = ends.iter().map(|ends| chain(&mut items, *ends, &mut bends)).collect();
     let mut rows: Vec<Vec<usize>> =
         vec![Vec::new(); items.iter().map(|item| item.layer + 1).max().unwrap_or(0)];
     for (index, item) in items.iter().enumerate() {
@@ -111,42 +117,43 @@ fn layout_sized(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Layout 
 fn layers(count: usize, ends: &[Option<(usize, usize)>]) -> Vec<usize> {
     let mut layer = vec![0; count];
     let mut waiting = vec![0_usize; count];
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (from, to) in ends.iter().flatten().filter(|(from, to)| from != to) {
-        let _ = from;
-        if let Some(left) = waiting.get_mut(*to) {
+        if let (Some(left), Some(next)) = (waiting.get_mut(*to), next.get_mut(*from)) {
             *left += 1;
+            next.push(*to);
         }
     }
-    let mut done = vec![false; count];
-    for _ in 0..count {
-        let free = (0..count)
-            .find(|index| !done.get(*index).copied().unwrap_or(true) && waiting.get(*index) == Some(&0));
-        let next = free.or_else(|| (0..count).find(|index| done.get(*index) == Some(&false)));
-        let Some(next) = next else { break };
-        if let Some(done) = done.get_mut(next) {
-            *done = true;
-        }
-        let here = layer.get(next).copied().unwrap_or(0);
-        for (_, to) in ends.iter().flatten().filter(|(from, to)| *from == next && from != to) {
-            if done.get(*to) == Some(&false)
-                && let Some(slot) = layer.get_mut(*to)
-            {
-                *slot = (*slot).max(here + 1);
+    let is_free = |waiting: &[usize], index: usize| waiting.get(index) == Some(&0);
+    let mut left: BTreeSet<usize> = (0..count).collect();
+    let mut free: BTreeSet<usize> = left.iter().copied().filter(|index| is_free(&waiting, *index)).collect();
+    // The first of those that wait for nothing; on a cycle the first of all.
+    while let Some(here) = free.pop_first().or_else(|| left.first().copied()) {
+        left.remove(&here);
+        let below = layer.get(here).copied().unwrap_or(0) + 1;
+        for to in next.get(here).into_iter().flatten().copied().filter(|to| left.contains(to)) {
+            if let (Some(slot), Some(waiting)) = (layer.get_mut(to), waiting.get_mut(to)) {
+                *slot = below.max(*slot);
+                *waiting = waiting.saturating_sub(1);
             }
-            if let Some(left) = waiting.get_mut(*to) {
-                *left = left.saturating_sub(1);
+            if is_free(&waiting, to) {
+                free.insert(to);
             }
         }
     }
     layer
 }
 
-/// The items an arrow goes through: its ends, and a bend in every layer between them.
-fn chain(items: &mut Vec<Item>, ends: Option<(usize, usize)>) -> Vec<usize> {
+/// The items an arrow goes through: its ends, and a bend in every layer between them. An arrow for which no bends are
+/// left is drawn straight.
+fn chain(items: &mut Vec<Item>, ends: Option<(usize, usize)>, bends: &mut usize) -> Vec<usize> {
     let Some((from, to)) = ends else { return Vec::new() };
     let layer = |items: &[Item], index: usize| items.get(index).map_or(0, |item| item.layer);
     let (start, end) = (layer(items, from), layer(items, to));
     let mut chain = vec![from];
+    let needed = end.saturating_sub(start + 1);
+    let end = if needed <= *bends { end } else { start };
+    *bends -= end.saturating_sub(start + 1);
     for between in start + 1..end {
         items.push(Item {
             layer: between,

@@ -24,8 +24,8 @@ pub fn mermaid(diagram: &Diagram) -> String {
         };
         let _ = writeln!(out, "  n{index}{open}\"{label}\"{close}:::{}", class(one.tone));
     }
-    for arrow in &diagram.arrows {
-        let Some((from, to)) = diagram.ends(arrow) else { continue };
+    for (arrow, ends) in diagram.arrows.iter().zip(diagram.ends()) {
+        let Some((from, to)) = ends else { continue };
         let line = match arrow.style {
             Style::Plain => "-->",
             Style::Conditional | Style::Failure | Style::Call => "-.->",

@@ -52,11 +52,11 @@ impl<'f> FlowGraph<'f> {
             let Some(node) = node_of(found, self.flow) else { continue };
             count(counts.entry(node).or_default(), found.severity);
         }
-        let fed = self.fed_ports();
+        let (fed, tools) = (self.fed_ports(), self.tools_only());
         let mut nodes = vec![self.input(at(INPUT))];
         for node in self.flow.nodes.values() {
             let counted = counts.get(node.id.as_str()).copied().unwrap_or_default();
-            nodes.push(self.node(node, at(node.id.as_str()), counted, &fed));
+            nodes.push(self.node(node, at(node.id.as_str()), counted, (&fed, &tools)));
         }
         nodes.push(self.output(at(OUTPUT)));
         Graph { nodes, edges: self.edges(), width: layout.width, height: layout.height }
@@ -134,7 +134,7 @@ impl<'f> FlowGraph<'f> {
         node: &'f Node,
         layout: Point,
         (errors, warnings): (u64, u64),
-        fed: &HashSet<(&str, &str, bool)>,
+        (fed, tools): (&HashSet<(&str, &str, bool)>, &HashSet<&str>),
     ) -> GraphNode {
         let id = node.id.as_str();
         let port = |port: &Port, out: bool| self.port(port, fed.contains(&(id, port.name.as_str(), out)));
@@ -166,21 +166,23 @@ impl<'f> FlowGraph<'f> {
             range: Some(self.places.trimmed(node.id.span.to(node.span))).into(),
             state: scope.into(),
             effects: graph::effect(self.flow, node).is_some(),
-            tool_only: self.is_tool_only(node),
+            tool_only: tools.contains(id),
             model: model(node).into(),
             errors,
             warnings,
         }
     }
 
-    /// Whether a model or a loop calls the node and no edge reaches it.
-    fn is_tool_only(&self, node: &Node) -> bool {
-        let id = node.id.as_str();
-        let is_called =
-            self.flow.nodes.values().any(|other| other.called().any(|target| target.as_str() == id));
-        let leads =
-            self.connected.iter().any(|edge| edge.origin.node().is_some_and(|from| from.id.value == id));
-        is_called && !leads
+    /// The nodes that a model or a loop calls and that no edge leaves.
+    fn tools_only(&self) -> HashSet<&'f str> {
+        let leads: HashSet<&str> = self
+            .connected
+            .iter()
+            .filter_map(|edge| edge.origin.node())
+            .map(|from| from.id.as_str())
+            .collect();
+        let called = self.flow.nodes.values().flat_map(Node::called).map(Text::as_str);
+        called.filter(|target| !leads.contains(target)).collect()
     }
 
     fn port(&self, port: &Port, connected: bool) -> graph_types::Port {
@@ -206,6 +208,8 @@ impl<'f> FlowGraph<'f> {
         };
         let by_index: HashMap<usize, &Connected<'f>> =
             self.connected.iter().map(|edge| (edge.edge.index, edge)).collect();
+        let mut found: Vec<&Diagnostic> = self.diagnostics.iter().collect();
+        found.sort_by_key(|found| found.primary.start);
         let mut edges = Vec::new();
         for edge in &self.flow.edges {
             let connected = by_index.get(&edge.index).copied();
@@ -214,7 +218,7 @@ impl<'f> FlowGraph<'f> {
                 None => (written(edge.from.as_ref()), written(edge.to.as_ref())),
             };
             let id = unique(format!("{}>{}", end_text(&ends.0), end_text(&ends.1)));
-            edges.push(self.edge(edge, connected, id, ends));
+            edges.push(self.edge(edge, connected, id, ends, &found));
         }
         for (from, to, kind, name, span) in calls(self.flow) {
             let id = unique(format!("{from}>{to}:{}:{name}", kind.word()));
@@ -225,12 +229,21 @@ impl<'f> FlowGraph<'f> {
         edges
     }
 
-    fn edge(&self, edge: &Edge, connected: Option<&Connected<'_>>, id: String, ends: Ends) -> GraphEdge {
+    /// `found` is sorted by place.
+    fn edge(
+        &self,
+        edge: &Edge,
+        connected: Option<&Connected<'_>>,
+        id: String,
+        ends: Ends,
+        found: &[&Diagnostic],
+    ) -> GraphEdge {
         let text = |end: Option<&Endpoint>| end.map(ToString::to_string).unwrap_or_default();
         let owned = |text: Option<&Text>| text.map(|text| text.as_str().to_owned()).into();
         let mut counted = (0, 0);
-        let holds = |found: &&Diagnostic| (edge.span.start..=edge.span.end).contains(&found.primary.start);
-        for found in self.diagnostics.iter().filter(holds) {
+        let first = found.partition_point(|found| found.primary.start < edge.span.start);
+        let inside = |found: &&&Diagnostic| found.primary.start <= edge.span.end;
+        for found in found.get(first..).unwrap_or_default().iter().take_while(inside) {
             count(&mut counted, found.severity);
         }
         GraphEdge {

@@ -13,6 +13,8 @@ const ROW: f64 = 24.0;
 const GAP: f64 = 40.0;
 /// How often a node that lies on another is moved on.
 const MOVES: usize = 1000;
+/// How many places are compared for all nodes together. Nodes that are left then may lie on others.
+const COMPARISONS: usize = 10_000_000;
 
 /// The upper left corners of nodes, by id.
 #[derive(Debug, Default)]
@@ -40,6 +42,7 @@ pub(super) fn layout(flow: &Flow) -> Layout {
     // Nodes without a position stand to those that have one as they would if nobody had moved anything.
     let shift = offset(&written, &automatic);
     let mut at: HashMap<String, (f64, f64)> = HashMap::new();
+    let mut comparisons = COMPARISONS;
     for one in &diagram.boxes {
         let id = one.id.as_str();
         let place = match written.get(id) {
@@ -47,7 +50,10 @@ pub(super) fn layout(flow: &Flow) -> Layout {
             None => {
                 let (x, y) = automatic.get(id).copied().unwrap_or_default();
                 let (x, y) = (x + shift.0, y + shift.1);
-                let place = if written.is_empty() { (x, y) } else { free(&taken, x, y, of(id)) };
+                let place = match written.is_empty() {
+                    true => (x, y),
+                    false => free(&taken, (x, y), of(id), &mut comparisons),
+                };
                 taken.push((place.0, place.1, of(id)));
                 place
             }
@@ -118,8 +124,15 @@ fn offset(written: &HashMap<&str, (f64, f64)>, automatic: &HashMap<&str, (f64, f
 }
 
 /// The place nearest below that touches nothing.
-fn free(taken: &[(f64, f64, f64)], x: f64, mut y: f64, height: f64) -> (f64, f64) {
+fn free(
+    taken: &[(f64, f64, f64)],
+    (x, mut y): (f64, f64),
+    height: f64,
+    comparisons: &mut usize,
+) -> (f64, f64) {
     for _ in 0..MOVES {
+        let Some(left) = comparisons.checked_sub(taken.len()) else { break };
+        *comparisons = left;
         let hit = taken.iter().find(|(left, top, tall)| {
             x < left + WIDTH + GAP && left - GAP < x + WIDTH && y < top + tall + GAP && top - GAP < y + height
         });
