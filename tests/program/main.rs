@@ -21,6 +21,7 @@ mod flow_rows;
 mod folder;
 mod gateway;
 mod json;
+mod layered_flows;
 mod mask;
 mod process;
 mod python;

@@ -39,7 +39,7 @@ use self::publish::{Disk, FileSystem, Owner, Publication, PublishError};
 pub use self::clean::clean;
 pub use self::emit::Emitters;
 pub use self::folder::output_folder;
-pub use self::preview::{Preview, preview};
+pub use self::preview::{Preview, Previewed, preview};
 pub use self::publish::Published;
 pub use self::sources::SourcePaths;
 

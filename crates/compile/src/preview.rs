@@ -26,8 +26,23 @@ pub struct Preview {
     pub fingerprints: [String; 3],
 }
 
-/// Compiles a flow from its text, or says what is wrong with it.
-pub fn preview(path: &Path, text: &str, project: Project) -> Result<Result<Preview, Vec<Diagnostic>>, Stop> {
+/// What came of a text.
+#[derive(Debug)]
+pub enum Previewed {
+    Lines(Preview),
+    /// What is wrong with the text.
+    Invalid(Vec<Diagnostic>),
+    /// Nobody wants it any more.
+    Unwanted,
+}
+
+/// Compiles a flow from its text, or says what is wrong with it. Between two passes it looks whether that is still wanted.
+pub fn preview(
+    path: &Path,
+    text: &str,
+    project: Project,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Previewed, Stop> {
     let mut sources = Sources::new();
     let name = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let text: Arc<str> = text.into();
@@ -36,7 +51,7 @@ pub fn preview(path: &Path, text: &str, project: Project) -> Result<Result<Previ
     let file = SourceFile { kind, name, path: path.to_path_buf(), text, id, project: Arc::new(project) };
     let (flows, diagnostics) = compilation::compile(vec![file], &sources, &Cache::none(), false, &|_, _| {})?;
     if diagnostics.iter().any(Diagnostic::is_error) {
-        return Ok(Err(diagnostics));
+        return Ok(Previewed::Invalid(diagnostics));
     }
     let fingerprint = flows.first().map(|flow| flow.document().map(stave_exec::Document::fingerprint));
     let fingerprint = fingerprint.transpose()?.unwrap_or_default();
@@ -45,6 +60,9 @@ pub fn preview(path: &Path, text: &str, project: Project) -> Result<Result<Previ
     let words = ["exec", "system", "bundle"].map(str::to_owned);
     let mut tree = Tree::default();
     for emitter in emit::Emitters::named(&words)?.chosen {
+        if !is_wanted() {
+            return Ok(Previewed::Unwanted);
+        }
         emitter.emit(&compilation, &|_| None, &mut tree)?;
     }
     let text = |begins: &str, ends: &str| {
@@ -55,7 +73,7 @@ pub fn preview(path: &Path, text: &str, project: Project) -> Result<Result<Previ
     let (bundle, manifest) = (text(".akc/runtime/", ".json"), text(".akc/run/", ".manifest.json"));
     let system_hash = stave_canon::parse(&manifest).unwrap_or_default();
     let system_hash = system_hash.get("ir_sha256").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Ok(Ok(Preview {
+    Ok(Previewed::Lines(Preview {
         exec: text("flows/", ".ir.json"),
         system: text(".akc/ir/", ".json"),
         fingerprints: [fingerprint, system_hash, sha256_hex(&bundle)],

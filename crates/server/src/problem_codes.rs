@@ -34,6 +34,7 @@ pub static PROBLEM_CODES: &[(&str, &str)] = &[
         "The run took its process down again and again. Resume it with `{\"force\": true}` to run it anyway.",
     ),
     ("state-conflict", "Another run changed the same state. Try again."),
+    ("text-too-slow", "The studio's work on the text took too long and was ended. Make the flow smaller."),
 ];
 
 /// What a code of the HTTP interface says; `None` for other codes.

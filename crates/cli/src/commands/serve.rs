@@ -2,8 +2,10 @@
 
 mod context;
 mod engines;
+mod file_reader;
 mod flows;
 mod log;
+mod lowered;
 mod mcp;
 mod named_projects;
 mod not_served;

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hyper::StatusCode;
 use stave_canon::{Locator, Value};
 use stave_diag::{SourceId, Span};
 use stave_flow::model::{Flow, Text};
 
 use super::Studio;
 use super::places::Places;
-use super::request::{TextCall, problem};
+use super::request::{TEXT_TIME, TextCall, problem};
 use super::workspace::CompiledLines;
 use crate::api::line_types::{
     Fingerprints, LineContract, LineEffect, LineEffectKind, LineFacts, LineText, Lines, Part, PartKind,
@@ -17,11 +18,20 @@ use crate::api::text_types::{FileSubject, Range};
 use crate::handlers::Call;
 use crate::problem::Problem;
 
+/// The longest text whose lines are shown. They are together many times as long.
+const LINES_BYTES: usize = 512 * 1024;
+
 pub(super) async fn lines(call: Call<'_>, studio: &Studio) -> Result<Lines, Problem> {
     let (call, path) = TextCall::<FileSubject>::read_or_file(call, studio).await?;
-    let answer = call.work(studio, move |call, _, workspace| {
-        let compiled = workspace.compile(&path, &call.text);
+    if call.text.len() > LINES_BYTES {
+        let detail =
+            format!("the lines of a text longer than {LINES_BYTES} bytes are not shown; compile it instead");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail));
+    }
+    let answer = call.work_while_wanted(studio, move |call, workspace, wanted| {
+        let compiled = workspace.compile(&path, &call.text, &|| wanted.is_wanted());
         let compiled = compiled.map_err(|error| problem(&error, Some(&call.text)))?;
+        wanted.check(TEXT_TIME)?;
         Ok(shown(&call.text, &compiled))
     });
     answer.await?

@@ -26,12 +26,13 @@ mod request;
 mod run;
 mod run_view;
 mod session;
+mod work;
 mod workspace;
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use stave_listen::{FairQueue, NoTurn, Waiting};
+use stave_listen::{FairQueue, Waiting};
 use stave_shape::Shape;
 
 use crate::access::Principal;
@@ -39,6 +40,8 @@ use crate::api::StudioEndpoint;
 use crate::handlers::Call;
 use crate::message::{Reply, typed};
 use crate::problem::Problem;
+
+use work::Wanted;
 
 pub(crate) use assets::find;
 pub use workspace::{CompiledLines, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
@@ -116,23 +119,15 @@ impl Studio {
         limit: std::time::Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let busy = |status| Problem::busy(status, "busy", "too many texts are being worked on; try again");
-        let late = || busy(StatusCode::SERVICE_UNAVAILABLE);
-        let tenant = principal.tenant().unwrap_or_default().to_owned();
-        let done = async {
-            let turn = self.turns.enter(tenant, limit).await.map_err(|refused| match refused {
-                NoTurn::Full => busy(StatusCode::TOO_MANY_REQUESTS),
-                NoTurn::Late => late(),
-            })?;
-            let done = tokio::task::spawn_blocking(move || {
-                let _turn = turn;
-                work()
-            });
-            done.await.map_err(|_| {
-                let detail = "the text could not be worked on";
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
-            })
-        };
-        tokio::time::timeout(limit, done).await.map_err(|_| late())?
+        self.work_while_wanted(principal, limit, move |_| work()).await
+    }
+    /// The same for work in several passes, which looks between them whether anybody still waits.
+    async fn work_while_wanted<T: Send + 'static>(
+        &self,
+        principal: &Principal,
+        limit: std::time::Duration,
+        work: impl FnOnce(&Wanted) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        work::in_turn(&self.turns, principal, limit, work).await
     }
 }

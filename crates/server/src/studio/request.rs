@@ -11,6 +11,7 @@ use stave_shape::Shape;
 use super::Studio;
 use super::findings::findings;
 use super::places::Places;
+use super::work::Wanted;
 use super::workspace::{Workspace, WorkspaceError};
 use crate::access::Principal;
 use crate::api::run_view_types::RunText;
@@ -106,6 +107,16 @@ impl<B: TextBody> TextCall<B> {
             })
             .await
     }
+
+    /// The same in several passes, which end when nobody waits for them any more.
+    pub(super) async fn work_while_wanted<T: Send + 'static>(
+        self,
+        studio: &Studio,
+        work: impl FnOnce(TextCall<B>, &dyn Workspace, &Wanted) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (workspace, principal) = (Arc::clone(&studio.workspace), self.principal.clone());
+        studio.work_while_wanted(&principal, TEXT_TIME, move |wanted| work(self, &*workspace, wanted)).await
+    }
 }
 
 /// Refuses a path of a project that is not the principal's, and a file of a flow that it is not for, as if it were
@@ -159,6 +170,7 @@ pub(super) fn problem(error: &WorkspaceError, text: Option<&str>) -> Problem {
         }
         WorkspaceError::Refused(_) => Problem::new(StatusCode::FORBIDDEN, "refused", said),
         WorkspaceError::Upstream(_) => Problem::new(StatusCode::BAD_GATEWAY, "model-failed", said),
+        WorkspaceError::Unwanted => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "text-too-slow", said),
         WorkspaceError::Failed(_) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", said),
     }
 }

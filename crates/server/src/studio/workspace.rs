@@ -56,6 +56,9 @@ pub enum WorkspaceError {
     Invalid(Vec<Diagnostic>),
     #[error("{0}")]
     Refused(String),
+    /// Nobody waits for the work any more, so it was ended.
+    #[error("the work on this text took too long and was ended")]
+    Unwanted,
     /// The model gave no answer that can be used.
     #[error("{0}")]
     Upstream(String),
@@ -88,7 +91,13 @@ pub trait Workspace: Send + Sync + fmt::Debug {
     fn options(&self, path: Option<&str>) -> CheckOptions;
 
     /// The flow in this text, as if it were in the file.
-    fn compile(&self, path: &str, text: &str) -> Result<CompiledLines, WorkspaceError>;
+    /// It ends as `Unwanted` between two passes when `is_wanted` says so.
+    fn compile(
+        &self,
+        path: &str,
+        text: &str,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<CompiledLines, WorkspaceError>;
 
     /// The same, ready to run.
     fn model(&self, path: &str, text: &str) -> Result<Arc<ServedFlow>, WorkspaceError>;

@@ -14,19 +14,19 @@ use stave_script::PythonPool;
 use stave_server::{Catalog, ServedFlow, TenantRuns, Unserved};
 
 use super::engines::{ProjectEngines, python};
+use super::file_reader::FileReader;
 use super::log::Log;
+use super::lowered::{LoweredFile, LoweredFlow};
 use super::named_projects::NamedProjects;
 use super::not_served::NotServed;
 use super::projects::needs_restart;
 use super::rooms::Rooms;
 use super::worker::ServedProjects;
 use super::{context, readiness, tenants};
-use crate::admission::{Entrant, admit};
 use crate::args::{EngineChoice, LogLevel, Serve};
 use crate::exit::Stop;
 use crate::files;
 use crate::project::Project;
-use crate::runnable;
 use crate::services::Models;
 use crate::source_kind::SourceKind;
 use crate::tracing::Tracing;
@@ -63,6 +63,7 @@ pub(super) struct Flows {
     pub(super) unserved: Vec<Unserved>,
     /// Project files that are not used and were reported.
     ignored: HashSet<PathBuf>,
+    reader: FileReader,
 }
 
 /// What came of reading the files.
@@ -73,13 +74,6 @@ pub(super) struct Loaded {
     pub(super) is_whole: bool,
     /// Whether anything else is served than before.
     pub(super) is_changed: bool,
-}
-
-/// A flow that was made from a text.
-pub(super) enum Made {
-    Model(Arc<ServedFlow>),
-    /// What is wrong with it.
-    Invalid(Vec<Diagnostic>),
 }
 
 impl Flows {
@@ -117,6 +111,7 @@ impl Flows {
             served: BTreeMap::new(),
             unserved: Vec::new(),
             ignored: HashSet::new(),
+            reader: FileReader::default(),
         })
     }
 
@@ -218,25 +213,6 @@ impl Flows {
         Ok(Loaded { catalog: catalog.with_unserved(unserved), names, is_whole, is_changed })
     }
 
-    /// The flow in a text that stands in a file or is to stand there.
-    pub(super) fn made(&mut self, file: &Path, text: &str) -> Result<Made, Stop> {
-        let mut sources = Sources::new();
-        let mut diagnostics = Vec::new();
-        let project = self.project(file, &mut sources, &mut diagnostics)?;
-        admit(&project, &Entrant::Text { file, text })?;
-        let source = sources.add(file.display().to_string(), text);
-        let lowered = runnable::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
-        diagnostics.retain(Diagnostic::is_error);
-        match lowered.filter(|_| diagnostics.is_empty()) {
-            Some((flow, mut document)) => {
-                runnable::hold_to_bundle(&mut document, &project)?;
-                let about = flow.metadata.description.map(|about| about.as_str().to_owned());
-                Ok(Made::Model(self.served_as(project, document, about)?))
-            }
-            None => Ok(Made::Invalid(diagnostics)),
-        }
-    }
-
     pub(super) fn project(
         &self,
         file: &Path,
@@ -247,12 +223,8 @@ impl Flows {
     }
 
     /// A document as it is served.
-    fn served_as(
-        &mut self,
-        project: Project,
-        document: Document,
-        about: Option<String>,
-    ) -> Result<Arc<ServedFlow>, Stop> {
+    pub(super) fn served_as(&mut self, lowered: Box<LoweredFlow>) -> Result<Arc<ServedFlow>, Stop> {
+        let LoweredFlow { project, document, about } = *lowered;
         let (context, refused) = match context::sources(&project, &document) {
             Ok(context) => (context, None),
             Err(unlisted) => (Vec::new(), Some((UNLISTED_VARIABLE.0, unlisted.to_string()))),
@@ -273,12 +245,10 @@ impl Flows {
 
     /// The flow in a file; the one that is served, when it is still the same.
     fn model(&mut self, file: &Path, known: Option<&Arc<ServedFlow>>) -> Result<Arc<ServedFlow>, NotServed> {
-        let mut sources = Sources::new();
-        let mut diagnostics = Vec::new();
-        let project = self.project(file, &mut sources, &mut diagnostics)?;
-        let document = runnable::load(file, false, &project, &mut sources, &mut diagnostics)?;
-        let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-        let Some(document) = document.filter(|_| errors.is_empty()) else {
+        let (named, path) = (self.named.clone(), file.to_owned());
+        let LoweredFile { project, sources, document, errors } =
+            self.reader.read(file, move || named.lowered_file(&path))??;
+        let Some(document) = document else {
             return Err(NotServed::mistaken(file, &errors, &sources, self.log.colour()));
         };
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
@@ -286,7 +256,8 @@ impl Flows {
         }
         self.roots.insert(file.to_owned(), project.root.clone());
         let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
-        self.served_as(project, document, about).map_err(NotServed::of_server)
+        let lowered = Box::new(LoweredFlow { project, document, about });
+        self.served_as(lowered).map_err(NotServed::of_server)
     }
 
     /// Who answers the model calls of a project.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use stave_canon::{Timestamp, Value, prefixed_sha256};
+use stave_compile::Previewed;
 use stave_diag::Sources;
 use stave_flow::CheckOptions;
 use stave_flow::edit::FlowEdit;
@@ -16,8 +17,9 @@ use stave_server::{
     CompiledLines, ServedFlow, Server, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject,
 };
 
-use super::flows::{Flows, Made};
+use super::flows::Flows;
 use super::log::Log;
+use super::lowered::LoweredText;
 use super::named_projects::NamedProjects;
 use crate::args::Serve;
 use crate::edit_model;
@@ -274,11 +276,20 @@ impl Workspace for ProjectWorkspace {
         project.and_then(|project| project.check_options(false).ok()).unwrap_or_default()
     }
 
-    fn compile(&self, path: &str, text: &str) -> Result<CompiledLines, WorkspaceError> {
+    fn compile(
+        &self,
+        path: &str,
+        text: &str,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<CompiledLines, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
         let project = self.project(&file)?;
-        let preview = stave_compile::preview(&file, text, project).map_err(|stop| failed(&stop))?;
-        let preview = preview.map_err(WorkspaceError::Invalid)?;
+        let preview = stave_compile::preview(&file, text, project, is_wanted);
+        let preview = match preview.map_err(|stop| failed(&stop))? {
+            Previewed::Lines(preview) => preview,
+            Previewed::Invalid(diagnostics) => return Err(WorkspaceError::Invalid(diagnostics)),
+            Previewed::Unwanted => return Err(WorkspaceError::Unwanted),
+        };
         Ok(CompiledLines {
             exec: preview.exec,
             system: preview.system,
@@ -290,11 +301,14 @@ impl Workspace for ProjectWorkspace {
 
     fn model(&self, path: &str, text: &str) -> Result<Arc<ServedFlow>, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
+        // A text that takes long does not hold up the others, nor what changes on disk.
+        let made = self.named.lowered(&files::shown(&file), text).map_err(|stop| failed(&stop))?;
+        let lowered = match made {
+            LoweredText::Flow(lowered) => lowered,
+            LoweredText::Invalid(diagnostics) => return Err(WorkspaceError::Invalid(diagnostics)),
+        };
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-        match flows.made(&files::shown(&file), text).map_err(|stop| failed(&stop))? {
-            Made::Model(model) => Ok(model),
-            Made::Invalid(diagnostics) => Err(WorkspaceError::Invalid(diagnostics)),
-        }
+        flows.served_as(lowered).map_err(|stop| failed(&stop))
     }
 
     fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<FlowEdit>, WorkspaceError> {
