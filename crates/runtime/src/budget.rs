@@ -26,7 +26,7 @@ pub struct RunBudget {
     pub cost: Option<Cost>,
     /// Calls to models and hosts, every attempt counted.
     pub calls: Option<u64>,
-    /// Time since this process took the run up.
+    /// Time that processes have worked on the run. The time in which it waits for a person is not counted.
     pub wall: Option<Duration>,
     /// Executions of steps.
     pub steps: Option<u64>,

@@ -10,7 +10,7 @@ use stave_canon::Value;
 use stave_exec::Document;
 use stave_lower::hold_to_project;
 
-use crate::budget::Spending;
+use crate::budget::{Spending, Spent};
 use crate::calls::Calls;
 use crate::certain_refusals::certain_refusal;
 use crate::concurrency_limits::ConcurrencyLimits;
@@ -322,7 +322,7 @@ impl EmbeddedEngine {
             calls: known.calls,
             decisions: known.decisions,
             asked: Mutex::default(),
-            spending: Spending::new(plan.policy.budget, started),
+            spending: Spending::going_on(plan.policy.budget, started, known.used, Spent::default()),
             span,
             concurrency: &self.concurrency,
             stopping: self.stopping.subscribe(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::client::Served;
 use super::runs::{begin, settled};
-use super::sample::{caller, project};
+use super::sample::{caller, careful, project};
 use crate::folder::Folder;
 use crate::json::{items, text, values};
 use crate::process::stave;
@@ -174,6 +174,44 @@ async fn the_time_limit_of_a_run_counts_over_restarts() {
     let used: i64 =
         journal.query_row("SELECT used FROM run WHERE id = ?1", [&run], |row| row.get(0)).unwrap();
     assert!(used >= 1_000_000_000, "{used} ns");
+}
+
+/// The flow with a bound on the time that it may use.
+fn within(flow: &str) -> String {
+    flow.replace("edges:", "runtime: {budget: {wall_ms: 4000}}\nedges:")
+}
+
+#[tokio::test]
+async fn the_time_budget_of_a_run_counts_over_restarts() {
+    let script = HostScript::new(&values(
+        r#"[{"path": "/slow", "delay_ms": 60000, "json": {}}, {"path": "/slow", "json": {"ok": true}, "times": 9}]"#,
+    ));
+    let host = script.serve().await;
+    let folder = calling(host.port);
+    folder.write("flows/caller.yaml", within(&folder.read("flows/caller.yaml")));
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
+    called(&script, 1).await;
+    tokio::time::sleep(Duration::from_millis(6500)).await;
+    drop(served);
+    let served = Served::start(&folder, &[]).await;
+    becomes(&served, &run, "error").await;
+    let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
+    assert_eq!(shown.pointer("/error/code"), Some(&"budget-exceeded".into()), "{shown}");
+    assert_eq!(script.log.lock().calls.len(), 1, "nothing is called again");
+}
+
+#[tokio::test]
+async fn the_time_in_which_a_run_waits_for_a_person_is_not_of_its_time_budget() {
+    let folder = project();
+    folder.write("flows/careful.yaml", within(&careful("paid")));
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "careful", r#"{"amount": 3}"#).await;
+    becomes(&served, &run, "waiting").await;
+    tokio::time::sleep(Duration::from_millis(5000)).await;
+    let decision = format!("/runs/{run}/nodes/ask/decision");
+    served.post(&decision, r#"{"approved": true}"#).await.is(202);
+    becomes(&served, &run, "ok").await;
 }
 
 #[tokio::test]
