@@ -1,6 +1,7 @@
 //! Flows as tools of the Model Context Protocol: over standard streams, and over HTTP at `/mcp`.
 //!
-//! A call of a tool is a run like any other: in the journal, within the server's bounds, of its tenant. What goes
+//! A call of a tool is a run like any other: in the journal, within the server's bounds, of its tenant, and under an
+//! `Idempotency-Key` the same run as before. What goes
 //! wrong in it is a result that says so, which a model can read; only what names no tool is an error of the
 //! protocol.
 
@@ -31,6 +32,7 @@ use crate::handlers::Held;
 use crate::message::Reply;
 use crate::problem::Problem;
 use crate::server::{Server, Shared};
+use crate::start::{once_each, start_name};
 
 /// The longest name of a tool.
 const NAME_LENGTH: usize = 64;
@@ -161,7 +163,9 @@ impl Tools {
         context: &RequestContext<RoleServer>,
     ) -> Result<RunReport, Problem> {
         let request = fill(input, &model.context, &self.headers);
-        let started = self.shared.start(model, request, trace_parent(&self.headers)).await?;
+        let name = start_name(&self.headers, None, &self.principal)?;
+        let once = once_each(name.as_ref(), model, std::slice::from_ref(&request))?.pop().flatten();
+        let started = self.shared.start_once(model, request, trace_parent(&self.headers), once).await?;
         let run_id = started.run_id.clone();
         let log = model.archive.hub.log(&run_id);
         let mut token = context.meta.get_progress_token();

@@ -85,6 +85,19 @@ pub(crate) fn once_each(
     Ok((0..requests.len()).map(once).collect())
 }
 
+/// The identity of a start of a text that the server does not serve: another text is another request.
+pub(crate) fn once_of_text(
+    name: Option<&StartName>,
+    model: &ServedFlow,
+    request: &Value,
+    text_hash: String,
+) -> Option<Once> {
+    let name = name?;
+    let digest = request_digest(&model.name, &[request.clone(), text_hash.into()]);
+    let id = name.id_of(&model.archive.tenant, &model.name, 0);
+    Some(Once { id, digest, is_keyed: !name.is_run_id() })
+}
+
 impl Once {
     pub(crate) fn identity(&self) -> RunIdentity<'_> {
         RunIdentity { id: &self.id, digest: Some(&self.digest) }

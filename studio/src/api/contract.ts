@@ -1299,7 +1299,10 @@ export interface Usage {
 export interface WaitingRun {
   run_id: string;
   status: RunStatus;
+  /** The first node that asks. */
   node: string;
+  /** All nodes that ask, by the addresses to which decisions are sent. */
+  nodes: string[];
 }
 
 /** New content of a file. */

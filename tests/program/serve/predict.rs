@@ -3,7 +3,7 @@
 use stave_canon::Value;
 
 use super::client::Served;
-use super::sample::{caller, project};
+use super::sample::{caller, careful, project};
 use crate::json::{items, text};
 use crate::scripted::host::HostScript;
 
@@ -95,6 +95,7 @@ async fn failures_are_problems_with_the_statuses_that_clients_act_on() {
     predict("caller", r#"{"page": "slow"}"#).await.problem(504, "step-timeout");
     let waiting = predict("careful", r#"{"amount": 3}"#).await.is(202).json();
     assert_eq!((text(&waiting, "status"), text(&waiting, "node")), (Some("waiting"), Some("ask")));
+    assert_eq!(items(&waiting, "nodes"), ["ask".into()]);
 
     predict("nobody", "{}").await.problem(404, "not-found");
     predict("echo", "{").await.problem(400, "bad-request");
@@ -132,4 +133,25 @@ async fn the_server_says_what_it_can_do_and_what_it_did() {
     let schema = "/paths/~1v1~1models~1echo:predict/post/requestBody/content/application~1json/schema/anyOf/0/required";
     assert_eq!(document.pointer(schema), Some(&vec!["query"].into()), "{document}");
     assert!(document.pointer("/paths/~1runs~1{run}~1events/get").is_some(), "{document}");
+}
+
+#[tokio::test]
+async fn a_run_that_asks_two_people_names_both_questions() {
+    let folder = project();
+    let one = careful("paid");
+    let (start, end) = (one.find("  ask:").unwrap(), one.find("  pay:").unwrap());
+    let also = one[start..end].replace("  ask:", "  also:");
+    let both = one.replace("  pay:", &format!("{also}  pay:")).replace(
+        "edges:\n",
+        "edges:\n  - {from: _input.amount, to: also.amount}\n  - {from: also.amount, to: _output.also}\n",
+    );
+    folder.write("flows/careful.yaml", both);
+    let served = Served::start(&folder, &[]).await;
+    let waiting = served.post("/v1/models/careful:predict", r#"{"amount": 3}"#).await.is(202).json();
+    let mut nodes: Vec<&str> = items(&waiting, "nodes").iter().filter_map(Value::as_str).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, ["also", "ask"], "{waiting}");
+    let body = r#"{"inputs": [{"name": "amount", "datatype": "FP64", "shape": [1], "data": [3]}]}"#;
+    let waiting = served.post("/v2/models/careful/infer", body).await.is(202).json();
+    assert_eq!(items(&waiting, "nodes").len(), 2, "{waiting}");
 }

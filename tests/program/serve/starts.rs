@@ -101,6 +101,68 @@ async fn another_request_under_a_known_name_is_a_conflict() {
     assert_eq!(calls(&script), 3);
 }
 
+/// Calls a tool over HTTP under a key.
+async fn called_as_tool(port: u16, key: &str, page: &str) -> Value {
+    let body = format!(
+        r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "caller", "arguments": {{"page": "{page}"}}}}}}"#
+    );
+    let headers = [
+        JSON,
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-06-18"),
+        ("idempotency-key", key),
+    ];
+    let answer = ask(port, "POST", "/mcp", &headers, None, Some(&body)).await.is(200);
+    let message = answer.body.lines().find_map(|line| {
+        let line = line.strip_prefix("data:").unwrap_or(line).trim();
+        stave_canon::parse(line).ok()?.get("result").cloned()
+    });
+    message.unwrap_or_else(|| panic!("no result in {answer:?}"))
+}
+
+#[tokio::test]
+async fn a_key_names_calls_of_tools_and_starts_alike() {
+    let (folder, script, _host) = shop(0).await;
+    let served = Served::start(&folder, &[]).await;
+    let first = called_as_tool(served.port, "tool-1", "pay").await;
+    assert_eq!(first.pointer("/structuredContent/reply/ok"), Some(&true.into()), "{first}");
+    assert_eq!(called_as_tool(served.port, "tool-1", "pay").await, first);
+    keyed(served.port, "/runs?wait", "tool-1", START).await.is(200);
+    assert_eq!(calls(&script), 1, "three requests of one name are one run");
+    let other = called_as_tool(served.port, "tool-1", "other").await;
+    assert_eq!(other.get("isError"), Some(&true.into()), "{other}");
+    assert!(other.to_string().contains("idempotency-conflict"), "{other}");
+    called_as_tool(served.port, "tool-2", "pay").await;
+    assert_eq!(calls(&script), 2);
+}
+
+#[tokio::test]
+async fn a_key_names_runs_of_the_studio_and_their_text() {
+    let (folder, script, _host) = shop(0).await;
+    let served = Served::start(&folder, &[]).await;
+    let run = async |key: &str, text: Option<&str>| {
+        let body = Value::from_iter([
+            ("path", Value::from("flows/caller.yaml")),
+            ("text", text.map(str::to_owned).into()),
+            ("input", Value::from_iter([("page", "pay")])),
+        ]);
+        keyed(served.port, "/studio/run", key, &body.to_string()).await
+    };
+    let first = run_of(&run("page-1", None).await.is(202));
+    assert_eq!(run_of(&run("page-1", None).await.is(202)), first);
+    // The file as it is served is the flow that other clients start.
+    let same = keyed(served.port, "/runs?wait", "page-1", START).await.is(200);
+    assert_eq!(run_of(&same), first);
+    assert_eq!(calls(&script), 1);
+
+    let edited = folder.read("flows/caller.yaml").replace("timeout_ms: 60000", "timeout_ms: 50000");
+    run("page-1", Some(&edited)).await.problem(409, "idempotency-conflict");
+    let text = run_of(&run("page-2", Some(&edited)).await.is(202));
+    assert_eq!(run_of(&run("page-2", Some(&edited)).await.is(202)), text);
+    run("page-2", None).await.problem(409, "idempotency-conflict");
+    run("a b", None).await.problem(400, "bad-request");
+}
+
 #[tokio::test]
 async fn names_that_are_malformed_or_two_at_once_are_refused() {
     let (folder, script, _host) = shop(0).await;

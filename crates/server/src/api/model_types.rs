@@ -136,5 +136,8 @@ pub(crate) struct OutputTensor {
 pub(crate) struct WaitingRun {
     pub(crate) run_id: String,
     pub(crate) status: RunStatus,
+    /// The first node that asks.
     pub(crate) node: String,
+    /// All nodes that ask, by the addresses to which decisions are sent.
+    pub(crate) nodes: Vec<String>,
 }

@@ -194,6 +194,7 @@ pub(crate) static TABLE: &[Operation] = &[
         .answers(Content::Media("text/plain")),
     post("/mcp", Endpoint::Mcp, "mcp", "Messages of the Model Context Protocol")
         .needs(RUN)
+        .parameters(STARTED_MODEL)
         .takes(Body::Message),
     get("/studio/session", Endpoint::Studio(Call::Session), "session", "What the page needs to know first")
         .needs(Need::Key)
@@ -278,6 +279,7 @@ pub(crate) static TABLE: &[Operation] = &[
     // What is not served needs `edit` too, which only the handler can tell.
     post("/studio/run", Endpoint::Studio(Call::Run), "runText", "Runs a file, or a text that is not saved")
         .needs(RUN)
+        .parameters(STARTED_MODEL)
         .takes(body::<RunText>())
         .answers(json::<StartedRun>())
         .or(202, json::<StartedRun>()),

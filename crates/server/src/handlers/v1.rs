@@ -6,7 +6,7 @@ use stave_runtime::RunReport;
 use stave_runtime::journal::RunStatus;
 
 use super::Call;
-use crate::api::{ModelReadiness, Models, UnservedFile, WaitingRun};
+use crate::api::{ModelReadiness, Models, UnservedFile, WaitingRun, open_questions};
 use crate::batch::{output, waits_at};
 use crate::catalog::{ServedFlow, Unserved};
 use crate::context::{fill, trace_parent};
@@ -55,7 +55,7 @@ pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem
     let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
     let report = shared.run(&model, request, trace_parent(&headers), once).await?;
     match waits_at(&report) {
-        Some(node) => Ok(waiting(&report, node)),
+        Some(node) => waiting(&model, &report, node).await,
         None => Ok(json_of_run(StatusCode::OK, output(&report)?, &report.run_id)),
     }
 }
@@ -73,8 +73,12 @@ fn prediction(outcome: &Result<RunReport, Problem>) -> Value {
 }
 
 /// A run that waits for a person is no failure: it was taken, and goes on after the decision.
-pub(super) fn waiting(report: &RunReport, node: &str) -> Reply {
-    let waiting =
-        WaitingRun { run_id: report.run_id.clone(), status: RunStatus::Waiting, node: node.to_owned() };
-    typed_of_run(StatusCode::ACCEPTED, &waiting, &report.run_id)
+pub(super) async fn waiting(model: &ServedFlow, report: &RunReport, node: &str) -> Result<Reply, Problem> {
+    let run = report.run_id.as_str();
+    let stored = model.archive.runs.show(run).await;
+    let stored = stored.map_err(|error| Problem::journal(&error).of_run(run))?;
+    let nodes = open_questions(&stored).into_iter().map(|question| question.node).collect();
+    let (run_id, node) = (run.to_owned(), node.to_owned());
+    let waiting = WaitingRun { run_id, status: RunStatus::Waiting, node, nodes };
+    Ok(typed_of_run(StatusCode::ACCEPTED, &waiting, run))
 }

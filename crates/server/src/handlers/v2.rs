@@ -55,7 +55,7 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
     if let [outcome] = outcomes.as_slice() {
         let report = outcome.as_ref().map_err(Clone::clone)?;
         if let Some(node) = waits_at(report) {
-            return Ok(waiting(report, node));
+            return waiting(&model, report, node).await;
         }
         let text = output(report)?.to_string();
         let answer = answer(&model, id, vec![text], std::slice::from_ref(outcome));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use stave_canon::{Object, Value};
+use stave_canon::{Object, Value, prefixed_sha256};
 
 use super::Studio;
 use super::request::{TEXT_TIME, TextCall, problem};
@@ -17,6 +17,7 @@ use crate::handlers::Call;
 use crate::message::{Reply, typed_of_run};
 use crate::problem::Problem;
 use crate::roles::Role;
+use crate::start::{once_each, once_of_text, start_name};
 
 pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Problem> {
     let (shared, headers, principal) =
@@ -31,6 +32,8 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     if !is_saved {
         may_edit_some()?;
     }
+    let name = start_name(&headers, None, &principal)?;
+    let text = prefixed_sha256(&call.text);
     let input = call.body.input.clone().unwrap_or_else(|| Value::Object(Object::new()));
     let workspace = Arc::clone(&studio.workspace);
     let runtime = tokio::runtime::Handle::current();
@@ -50,11 +53,17 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     if !principal.sees(&model.archive.tenant, &model.name) {
         return Err(Problem::not_found("flow", &model.name));
     }
-    if !is_saved || !shared.catalog().serves(&model) {
+    let is_served = is_saved && shared.catalog().serves(&model);
+    if !is_served {
         principal.needs(Role::Edit, &model.name)?;
     }
     let request = fill(input, &model.context, &headers);
-    let started = shared.start(&model, request, trace_parent(&headers)).await?;
+    let once = match is_served {
+        true => once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten(),
+        // The text is part of what is asked for.
+        false => once_of_text(name.as_ref(), &model, &request, text),
+    };
+    let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     let body =
         StartedRun { run_id: started.run_id.clone(), flow: model.name.clone(), status: started.status() };
     Ok(typed_of_run(StatusCode::ACCEPTED, &body, &started.run_id))
