@@ -1,5 +1,7 @@
 //! Tenants share a server: a flood of one keeps no other waiting.
 
+use std::time::{Duration, Instant};
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -69,17 +71,24 @@ async fn two_hundred_heavy_runs_of_one_tenant_leave_another_its_answers() {
     }
     // Twelve of the sixteen turns are for whoever comes first; four are kept for the other tenant.
     while running(&mut served).await < 10 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     for number in 0..5 {
         served.with_key(Some(QUIET));
         let body = format!(r#"{{"query": "{number}"}}"#);
+        let asked = Instant::now();
         let answer = served.post("/v1/models/echo:predict", &body).await.is(200);
+        let took = asked.elapsed();
         assert_eq!(answer.json().get("reply"), Some(&number.to_string().into()));
+        assert!(took <= LATENCY, "answer {number} took {took:?}");
     }
     assert!(running(&mut served).await > 0, "the flood was over before the others were answered");
     flood.abort_all();
 }
+
+/// How long an answer may take beside the flood of another tenant. Alone it takes some milliseconds; what has to wait for
+/// a run of the flood takes minutes.
+const LATENCY: Duration = Duration::from_secs(5);
 
 /// Sends a request on a connection of its own, and keeps the connection open. Gives it with the head of the answer.
 async fn linger(port: u16, key: &str) -> (TcpStream, String) {
@@ -126,6 +135,6 @@ async fn connections_of_one_tenant_leave_another_its_own() {
         if head.starts_with("http/1.1 200") {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -16,14 +16,22 @@ use stave_script::allow_list::{
 use crate::project::Project;
 use crate::services::Models;
 
+/// The features of this build that some operations need.
+const BUILT: &[&str] = if cfg!(feature = "opcua") { &["opcua"] } else { &[] };
+
 /// What a document lacks here, in words; `None` when nothing is known to be missing.
 pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> Option<String> {
+    lacks_in(BUILT, project, document, models)
+}
+
+/// The same in a build with these features. A feature that nobody knows is in none.
+fn lacks_in(built: &[&str], project: &Project, document: &Document, models: &Models) -> Option<String> {
     let (mut secrets, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let mut reasons = Vec::new();
     let lists = project.settings.allow_lists();
     for node in &document.graph.nodes {
         let feature = step_kind(&node.kind).and_then(|kind| kind.feature);
-        if let Some(feature) = feature.filter(|feature| !is_built(feature.name)) {
+        if let Some(feature) = feature.filter(|feature| !built.contains(&feature.name)) {
             reasons.push(format!("this build has no {}, which `{}` needs", feature.title, node.id));
         }
         node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
@@ -109,7 +117,33 @@ fn refused_receivers(lists: &AllowLists, node: &DocumentNode) -> Vec<String> {
     refusal.into_iter().chain(of_tools).map(|found| format!("`{}`: {}", node.id, found.message)).collect()
 }
 
-/// Whether this build has a feature that some operations need. An unknown one is not there.
-fn is_built(feature: &str) -> bool {
-    feature == "opcua" && cfg!(feature = "opcua")
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use stave_diag::{SourceId, Sources};
+    use stave_exec::{Acceptance, check_text};
+
+    use super::*;
+
+    const READS_A_PLANT: &str = r#"{"version": "1.0.0", "flow": {"name": "plant", "timeout_ms": 0},
+        "constants": {"policyRef": "none", "policy": {}}, "inputs_schema": {},
+        "graph": {"nodes": [{"id": "read", "type": "opcua.read", "with": {}, "timeout_ms": 0,
+            "retry": {"max": 0, "backoff_ms": 0}, "inputs": [], "outputs": []}], "edges": []},
+        "metadata": {"generated_at": "2026-01-01T00:00:00Z", "source_file": "plant.yaml"}}"#;
+
+    #[test]
+    fn a_flow_that_needs_what_this_build_lacks_is_not_ready() {
+        let document = check_text(SourceId(0), READS_A_PLANT, Acceptance::Additive).unwrap();
+        let folder = Path::new("no-such-folder");
+        let project = Project::at(folder, &mut Sources::new(), &mut Vec::new()).unwrap();
+        let lacks = |built: &[&str]| lacks_in(built, &project, &document, &Models::Live);
+        let reason = lacks(&[]).unwrap();
+        assert!(
+            reason.starts_with("this build has no ") && reason.ends_with("which `read` needs"),
+            "{reason}"
+        );
+        assert_eq!(lacks(&["opcua"]), None);
+        assert_eq!(lacks_in(BUILT, &project, &document, &Models::Live).is_some(), !cfg!(feature = "opcua"));
+    }
 }
