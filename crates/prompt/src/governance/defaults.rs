@@ -8,7 +8,7 @@ const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
 const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
 
 /// Places beside the specified ones that hold the machine's or a person's secrets.
-const MORE_PATHS: [&str; 35] = [
+const MORE_PATHS: [&str; 37] = [
     "/proc/",
     "/dev/",
     "/boot/",
@@ -17,6 +17,8 @@ const MORE_PATHS: [&str; 35] = [
     "/var/run/secrets/",
     r"C:\Windows\SysWOW64\",
     "**/.ssh/",
+    "**/.git/",
+    "**/secrets/",
     "**/.gnupg/",
     "**/.aws/",
     "**/.kube/",
