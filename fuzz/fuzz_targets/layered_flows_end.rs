@@ -13,12 +13,9 @@ use stave_lower::{ExecSettings, SystemFlow, SystemSettings, SystemSource, flow_t
 #[path = "../generators/layered_flow.rs"]
 mod layered_flow;
 
-use layered_flow::Choices;
-
 fuzz_target!(|bytes: &[u8]| {
-    let mut choices = Choices::new(bytes);
-    let layers = 1 + choices.byte() % 64;
-    let text = layered_flow::flow(&mut choices, layers);
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let text = layered_flow::flow(rest, 1 + usize::from(*first) % 64);
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text.as_str());
     let loaded = stave_flow::load(source, &text, &CheckOptions::default());
@@ -36,7 +33,12 @@ fuzz_target!(|bytes: &[u8]| {
     let settings =
         SystemSettings { tenant_id: "acme".to_owned(), repo_id: "shop".to_owned(), ..Default::default() };
     let flows = [SystemFlow { flow: &flow, source_file: "flow.yaml" }];
-    let source =
-        SystemSource { flows: &flows, workflows: &[], sources: &sources, settings: &settings, knowledge: None };
+    let source = SystemSource {
+        flows: &flows,
+        workflows: &[],
+        sources: &sources,
+        settings: &settings,
+        knowledge: None,
+    };
     drop(flow_to_system(source));
 });

@@ -5,11 +5,6 @@
 
 use std::fmt::Write;
 
-#[path = "choices.rs"]
-mod choices;
-
-pub(crate) use choices::Choices;
-
 /// What the nodes between the request and the last prompt are.
 const KINDS: &[&str] = &[
     r#"transform: {mode: code, spec: "def transform(inputs, context, state):\n    return {'x': inputs['a']}\n"}"#,
@@ -22,26 +17,29 @@ const KINDS: &[&str] = &[
 ];
 
 /// A flow with this many layers.
-pub(crate) fn flow(choices: &mut Choices<'_>, layers: usize) -> String {
-    let width = 1 + choices.byte() % 3;
-    let label = if choices.byte() % 2 == 0 { "" } else { "  sensitivity: {secret: private}\n" };
+pub(crate) fn flow(bytes: &[u8], layers: usize) -> String {
+    let mut bytes = bytes.iter();
+    // Without further bytes every choice is the first one.
+    let mut choice = || bytes.next().map_or(0, |byte| usize::from(*byte));
+    let width = 1 + choice() % 3;
+    let label = if choice().is_multiple_of(2) { "" } else { "  sensitivity: {secret: private}\n" };
     let mut nodes = String::new();
     let mut edges = String::new();
     for layer in 0..layers {
         for place in 0..width {
             // Most of them hand on what they are given.
-            let kind = KINDS[(choices.byte() % 18).saturating_sub(12) % KINDS.len()];
+            let kind = KINDS[(choice() % 18).saturating_sub(12) % KINDS.len()];
             let _ = write!(
                 nodes,
                 "  n{layer}_{place}:\n    type: transform\n    inputs: [{{name: a, type: string}}, {{name: b, type: string}}]\n    \
                  outputs: [{{name: x, type: string}}]\n    {kind}\n"
             );
             for port in ["a", "b"] {
-                let from = match (layer, choices.byte()) {
-                    (0, choice) if choice % 4 == 0 => continue,
-                    (0, choice) if choice % 2 == 0 => "_input.secret".to_owned(),
+                let from = match (layer, choice()) {
+                    (0, drawn) if drawn.is_multiple_of(4) => continue,
+                    (0, drawn) if drawn.is_multiple_of(2) => "_input.secret".to_owned(),
                     (0, _) => "_input.query".to_owned(),
-                    (_, choice) => format!("n{}_{}.x", layer - 1, choice % width),
+                    (_, drawn) => format!("n{}_{}.x", layer - 1, drawn % width),
                 };
                 let _ = writeln!(edges, "  - {{from: {from}, to: n{layer}_{place}.{port}}}");
             }

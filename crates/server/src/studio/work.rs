@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((problem.code(), problem.status().as_u16()), ("text-too-slow", 422));
         // It has looked, and its turn is free again.
         assert!(hears.recv_timeout(LONG).unwrap());
-        assert_eq!(in_turn(&turns, &who, LONG, |wanted| wanted.is_wanted()).await, Ok(true));
+        assert_eq!(in_turn(&turns, &who, LONG, Wanted::is_wanted).await, Ok(true));
 
         let taken = turns.enter(String::new(), LONG).await.unwrap();
         let problem = in_turn(&turns, &who, SHORT, |_| ()).await.unwrap_err();
