@@ -5,7 +5,9 @@
 
 use stave_canon::{Object, Value};
 
-use crate::expression::{Datum, ExpressionError, Random, Scope, evaluate, is_true, literal};
+use crate::expression::{
+    Datum, ExpressionError, KnownNames, KnownValue, Random, Scope, evaluate, is_true, literal,
+};
 
 /// How deep statements may stand in each other.
 const MAX_DEPTH: usize = 64;
@@ -33,19 +35,8 @@ pub fn apply(
     epsilon: Option<f64>,
     random: &mut dyn Random,
 ) -> Result<Object, PolicyError> {
-    let params = policy.get("policy").and_then(|policy| policy.get("params"));
-    let params = params
-        .and_then(Value::as_object)
-        .ok_or(PolicyError::Malformed("`policy.params` is not an object"))?;
-    let mut scope = Scope::new();
-    scope.insert("values".to_owned(), Datum::Plain(values.clone()));
-    let epsilon = match epsilon {
-        Some(epsilon) => Value::from(epsilon),
-        None => own_epsilon(params)?,
-    };
-    scope.insert("epsilon".to_owned(), Datum::Plain(epsilon));
-    let arms: Object = [("active".to_owned(), Value::Object(active_arm(params)?))].into_iter().collect();
-    scope.insert("arms".to_owned(), Datum::Arm(arms));
+    let params = params(policy)?;
+    let scope = first_scope(params, values.clone(), epsilon)?;
     let statements = params.get("evaluate").and_then(Value::as_array);
     let statements = statements.ok_or(PolicyError::Malformed("`evaluate` is not a list"))?;
     let mut run = Run { scope, random };
@@ -59,8 +50,33 @@ pub fn apply(
     Ok(decided)
 }
 
+fn params(policy: &Object) -> Result<&Object, PolicyError> {
+    let params = policy.get("policy").and_then(|policy| policy.get("params"));
+    params.and_then(Value::as_object).ok_or(PolicyError::Malformed("`policy.params` is not an object"))
+}
+
+/// The names that the first statement sees.
+fn first_scope(params: &Object, values: Value, epsilon: Option<f64>) -> Result<Scope, PolicyError> {
+    let epsilon = match epsilon {
+        Some(epsilon) => Value::from(epsilon),
+        None => own_epsilon(params)?,
+    };
+    let arms: Object = [("active".to_owned(), Value::Object(active_arm(params)?))].into_iter().collect();
+    Ok(Scope::from_iter([
+        ("values".to_owned(), Datum::Plain(values)),
+        ("epsilon".to_owned(), Datum::Plain(epsilon)),
+        ("arms".to_owned(), Datum::Arm(arms)),
+    ]))
+}
+
+/// What is known before a run of the names that the first statement sees: the same names that [`apply`] gives it.
+pub(crate) fn known_names(policy: &Object) -> Result<KnownNames, PolicyError> {
+    let scope = first_scope(params(policy)?, Value::Object(Object::new()), Some(0.0))?;
+    Ok(scope.iter().map(|(name, datum)| (name.clone(), KnownValue::of(datum))).collect())
+}
+
 /// `target = value` or `target := value`, split where an option assigns.
-pub(crate) fn assigned(text: &str) -> Option<(&str, &str)> {
+fn assigned(text: &str) -> Option<(&str, &str)> {
     let (target, value) = text.split_once(":=").or_else(|| text.split_once('='))?;
     Some((target.trim(), value.trim()))
 }
@@ -154,21 +170,16 @@ impl Run<'_> {
         }
         let Some(option) = taken.or_else(|| options.first()) else { return Ok(()) };
         let fail = |reason: String| PolicyError::Choose { line: line(option), reason };
-        let (target, expression) = match assigned(text(option, "expression")?) {
-            Some((target, value)) => (target, value),
-            None => {
-                let texts = options.iter().filter_map(|option| option.get("expression")?.as_str());
-                let target = texts.filter_map(assigned).map(|(target, _)| target).next();
-                let target =
-                    target.ok_or_else(|| fail("no option says what it is assigned to".to_owned()))?;
-                (target, text(option, "expression")?)
-            }
-        };
-        if !is_name(target) {
+        let texts = options.iter().filter_map(|option| option.get("expression")?.as_str());
+        let (target, expression) = assigned_by(text(option, "expression")?, texts);
+        if let Some(target) = target.filter(|target| !is_name(target)) {
             return Err(fail(format!("`{target}` is not a name that something can be assigned to")));
         }
         let value = self.evaluate(option, expression)?;
-        self.scope.insert(target.to_owned(), value);
+        // An option may be computed for nothing when no option says what it is assigned to.
+        if let Some(target) = target {
+            self.scope.insert(target.to_owned(), value);
+        }
         Ok(())
     }
 
@@ -204,6 +215,17 @@ impl Run<'_> {
     }
 }
 
+/// What an option assigns, and to what: to the target that it names, else to the first that any option names.
+pub(crate) fn assigned_by<'t>(
+    option: &'t str,
+    mut options: impl Iterator<Item = &'t str>,
+) -> (Option<&'t str>, &'t str) {
+    match assigned(option) {
+        Some((target, value)) => (Some(target), value),
+        None => (options.find_map(assigned).map(|(target, _)| target), option),
+    }
+}
+
 fn text<'v>(value: &'v Value, key: &'static str) -> Result<&'v str, PolicyError> {
     value.get(key).and_then(Value::as_str).ok_or(PolicyError::Malformed("a statement lacks a text"))
 }
@@ -212,7 +234,7 @@ fn line(value: &Value) -> i64 {
     value.get("line").and_then(Value::as_i64).unwrap_or(0)
 }
 
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && characters.all(|character| character.is_alphanumeric() || character == '_')

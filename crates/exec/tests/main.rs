@@ -1,6 +1,7 @@
 //! What the exec line promises, one module per subject.
 
 mod extras;
+mod policy_faults;
 mod rules;
 mod schema;
 mod wdl;

@@ -29,5 +29,8 @@ codes! { Exec:
     WDL_STEP_CYCLE = "wdl-step-cycle", Error, "A step of a workflow waits for itself.";
     WDL_UNKNOWN_KEY = "wdl-unknown-key", Warning, "A top-level key of a workflow means nothing.";
     PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy cannot be evaluated.";
+    PDL_UNKNOWN_NAME = "pdl-unknown-name", Error, "A policy uses a name that nothing assigns.";
+    PDL_UNKNOWN_FIELD = "pdl-unknown-field", Error, "A policy uses a field that the active arm does not have.";
+    PDL_MAPPING_KEY = "pdl-mapping-key", Error, "A key of a mapping in a policy is a variable or another value that is not a text.";
     SHARED_FLOW_NAME = "shared-flow-name", Error, "Two flows have the same name, or two sources the same output file.";
 }

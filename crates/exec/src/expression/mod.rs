@@ -5,6 +5,7 @@
 //! and no way to anything outside. Invariant: evaluation ends, and its result is of bounded size, whatever
 //! the text says.
 
+mod analysis;
 mod functions;
 mod literal;
 mod methods;
@@ -14,6 +15,7 @@ mod walk;
 
 use stave_canon::{Object, Value};
 
+pub(crate) use analysis::{ExpressionFaultKind, KnownNames, KnownValue, analyze};
 pub use functions::NAMES as FUNCTIONS;
 pub use literal::literal;
 pub use parse::check;

@@ -28,12 +28,20 @@ pub(super) fn expression(text: &str) -> Result<Expr, ExpressionError> {
     }
 }
 
-/// Checks a text without evaluating it: it parses, and uses only what can be evaluated. Names are not
-/// looked up, because earlier statements decide which exist.
-pub fn check(text: &str) -> Result<(), ExpressionError> {
+/// The tree of a text that uses only what can be evaluated. Names are looked up by [`super::analysis`], because
+/// earlier statements decide which exist.
+pub(super) fn checked(text: &str) -> Result<Expr, ExpressionError> {
     let text = text.trim();
     let tree = expression(text)?;
-    supported(&tree).map_err(|reason| ExpressionError::Evaluation { text: shown(text), reason })
+    match supported(&tree) {
+        Ok(()) => Ok(tree),
+        Err(reason) => Err(ExpressionError::Evaluation { text: shown(text), reason }),
+    }
+}
+
+/// Checks a text without evaluating it: it parses, and uses only what can be evaluated.
+pub fn check(text: &str) -> Result<(), ExpressionError> {
+    checked(text).map(drop)
 }
 
 fn has_too_many_tokens(text: &str) -> bool {

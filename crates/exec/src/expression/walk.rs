@@ -168,7 +168,7 @@ fn bounded(value: Value) -> Result<Datum> {
     Ok(Datum::Plain(value))
 }
 
-fn names(fields: &Object) -> String {
+pub(super) fn names(fields: &Object) -> String {
     let names: Vec<String> = fields.keys().take(10).map(|name| format!("`{name}`")).collect();
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }

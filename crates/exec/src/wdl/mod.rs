@@ -79,7 +79,7 @@ pub fn check_policy(source: SourceId, text: &str, dialect: Dialect) -> Checked<W
     };
     let policy = policy::read(&root, &mut faults);
     if let (Some(policy), Dialect::Extended) = (&policy, dialect) {
-        lint::pdl_bad_expression::lint(policy, &mut faults);
+        lint::pdl_faults::lint(policy, &mut faults);
     }
     Checked { value: policy, diagnostics: faults.diagnostics }
 }

@@ -1,9 +1,10 @@
-//! What a workflow says wrongly although it can be read. One file per rule.
+//! What a workflow says wrongly although it can be read. One file per rule;
+//! those about the expressions of a policy share one walk in [`pdl_faults`].
 //!
 //! Invariant: the findings that the reference has too come in its order, which is that of one walk over the
 //! steps and then the outputs.
 
-pub(crate) mod pdl_bad_expression;
+pub(crate) mod pdl_faults;
 mod wdl_bad_condition;
 mod wdl_bad_step_id;
 mod wdl_duplicate_step_id;
