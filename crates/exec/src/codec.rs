@@ -6,6 +6,7 @@ use stave_shape::{Definitions, FaultKind, Pattern, Place, Reader, Shape};
 
 use crate::contract::StepContract;
 use crate::dataflow::{EdgeData, NodeData, PORT_LISTS};
+use crate::spacing::{self, RetrySpacing};
 use crate::{Document, DocumentFault, VERSION, verify};
 
 /// Which versions a reader takes.
@@ -67,6 +68,7 @@ fn describe_extras(types: &mut Object) {
     let node = NodeData::schema(&mut definitions);
     let edge = EdgeData::schema(&mut definitions);
     let contract = StepContract::schema(&mut definitions);
+    let retry_spacing = RetrySpacing::schema(&mut definitions);
     types.extend(definitions.into_types());
     types.sort_keys();
     let required = |key: &&str| Value::from_iter([("required", vec![*key])]);
@@ -74,6 +76,7 @@ fn describe_extras(types: &mut Object) {
     if let Some(Value::Object(described)) = types.get_mut("Node") {
         if let Some(Value::Object(properties)) = described.get_mut("properties") {
             properties.insert(StepContract::PROPERTY.to_owned(), contract);
+            properties.insert(spacing::PROPERTY.to_owned(), retry_spacing);
         }
         described.insert("if".to_owned(), has_ports);
         described.insert("then".to_owned(), node);

@@ -17,6 +17,7 @@ use stave_shape::{Faults, Place, Reader, Shape, ValueNode};
 pub use stave_vocabulary::PortType;
 
 use crate::contract::StepContract;
+use crate::spacing::{self, RetrySpacing};
 
 /// What a flow node keeps beside the step.
 #[derive(Debug, Clone, PartialEq, Default, Shape)]
@@ -181,6 +182,9 @@ pub(crate) fn check_node<N: ValueNode, T>(_: Option<&T>, node: N, at: &Place<'_>
     }
     if let Some(contract) = node.member(StepContract::PROPERTY) {
         <StepContract as Shape>::read(contract, &at.key(StepContract::PROPERTY), reader);
+    }
+    if let Some(spacing) = node.member(spacing::PROPERTY) {
+        <RetrySpacing as Shape>::read(spacing, &at.key(spacing::PROPERTY), reader);
     }
 }
 

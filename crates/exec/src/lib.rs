@@ -19,6 +19,7 @@ mod model;
 pub mod picture;
 pub mod policy;
 mod verify;
+pub mod spacing;
 mod wait_cycle;
 pub mod wdl;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyper::header::HeaderMap;
 use stave_block::{Sensitivity, SensitivityPolicy, Surface};
 use stave_llm::prices::Prices;
-use stave_llm::{CONNECT_TIMEOUT, FaultClass, Provider, RetryPolicy, Secret};
+use stave_llm::{CONNECT_TIMEOUT, FaultClass, Provider, RetryPolicy, RetrySpacing, Secret};
 use stave_lower::RewritePolicy;
 use stave_prompt::governance::PolicySet;
 use stave_prompt::plugins::ConfiguredPlugin;
@@ -286,6 +286,7 @@ impl Retries {
     /// When one upstream is asked again.
     pub(crate) fn policy(&self) -> RetryPolicy {
         RetryPolicy {
+            spacing: RetrySpacing::ExponentialJitter,
             retries: self.attempts,
             backoff: self.backoff,
             cap: self.longest,

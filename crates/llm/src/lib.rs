@@ -33,7 +33,7 @@ pub use model::{
 pub use retry_after::retry_after;
 pub use secret::Secret;
 pub use secret_search::{REPLACEMENT, SecretBeginnings, SecretSearch};
-pub use stave_retry::{AttemptFailure, FaultClass, Jitter, RetryPolicy};
+pub use stave_retry::{AttemptFailure, FaultClass, Jitter, RetryPolicy, RetrySpacing};
 pub use stave_vocabulary::{Provider, UnknownProvider};
 pub use target::{AZURE_API_VERSION, Target};
 pub use transport::{Attempt, CallObserver, CallOptions, Reply, Timeouts, Transport};

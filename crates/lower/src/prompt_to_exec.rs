@@ -2,6 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, PortType, StepPort};
+use stave_exec::spacing::{self, RetrySpacing};
 use stave_exec::{
     Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
     VERSION,
@@ -40,13 +41,15 @@ pub fn prompt_to_exec(ir: &PromptIr, model: &DefaultModel, settings: &ExecSettin
         optional: false,
         provenance: None,
     };
+    let mut extra = NodeData { outputs: vec![output], ..NodeData::default() }.write();
+    spacing::write(RetrySpacing::ExponentialJitter, &mut extra);
     let ask = DocumentNode {
         id: ASK.to_owned(),
         kind: LLM_CHAT.name.to_owned(),
         with,
         timeout_ms: 0,
         retry: Retry { max: bounded(DEFAULT_RETRIES), backoff_ms: bounded(DEFAULT_RETRY_BACKOFF_MS) },
-        extra: NodeData { outputs: vec![output], ..NodeData::default() }.write(),
+        extra,
     };
     let whole = EdgeData { from_port: Some(ANSWER.to_owned()), ..EdgeData::default() };
     let edge =

@@ -9,7 +9,9 @@
 mod fault_class;
 mod jitter;
 mod policy;
+mod spacing;
 
 pub use fault_class::FaultClass;
 pub use jitter::Jitter;
 pub use policy::{AttemptFailure, RetryPolicy};
+pub use spacing::RetrySpacing;

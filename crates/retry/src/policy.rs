@@ -1,14 +1,19 @@
-//! How often to try again and how long to wait: exponential bounds, full jitter, and the other side's wish.
+//! How often to try again and how long to wait: a fixed wait or exponential bounds with full jitter, and the other side's
+//! wish.
 
 use std::time::Duration;
+
+use crate::RetrySpacing;
 
 /// When and how often to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts after the first one.
     pub retries: u32,
-    /// The first wait is drawn from zero to this; the bound doubles with each further wait.
+    /// With [`RetrySpacing::Fixed`] every wait; else the first wait is drawn from zero to this, and the bound doubles with
+    /// each further wait.
     pub backoff: Duration,
+    pub spacing: RetrySpacing,
     /// No drawn wait is longer.
     pub cap: Duration,
     /// The longest wait the other side may ask for. When it asks for more, the work fails at once, since an
@@ -33,8 +38,16 @@ impl RetryPolicy {
         if !failure.may_pass || attempts > self.retries {
             return None;
         }
+        // A fixed wait is what the document says, so the other side may ask for a longer one only.
+        let least = match self.spacing {
+            RetrySpacing::Fixed => self.backoff,
+            RetrySpacing::ExponentialJitter => Duration::ZERO,
+        };
         if let Some(wish) = failure.retry_after {
-            return (wish <= self.longest_retry_after).then_some(wish);
+            return (wish <= self.longest_retry_after).then_some(wish.max(least));
+        }
+        if self.spacing == RetrySpacing::Fixed {
+            return Some(self.backoff);
         }
         let doublings = attempts.saturating_sub(1);
         let bound = self.backoff.saturating_mul(2_u32.saturating_pow(doublings)).min(self.cap);
@@ -50,6 +63,7 @@ impl Default for RetryPolicy {
         RetryPolicy {
             retries: 1,
             backoff: Duration::from_millis(500),
+            spacing: RetrySpacing::ExponentialJitter,
             cap: Duration::from_secs(30),
             longest_retry_after: Duration::from_secs(60),
         }
@@ -96,6 +110,21 @@ mod tests {
         let policy = RetryPolicy::default();
         let wait = |wish| policy.wait(1, AttemptFailure { retry_after: Some(wish), ..PASSING }, 1);
         assert_eq!(wait(Duration::ZERO), Some(Duration::ZERO));
+        assert_eq!(wait(Duration::from_secs(60)), Some(Duration::from_secs(60)));
+        assert_eq!(wait(Duration::from_secs(61)), None);
+    }
+
+    #[test]
+    fn a_fixed_wait_is_the_backoff_whatever_is_drawn_and_only_grows_by_a_wish() {
+        let backoff = Duration::from_secs(45);
+        let policy =
+            RetryPolicy { retries: 4, backoff, spacing: RetrySpacing::Fixed, ..RetryPolicy::default() };
+        for (attempts, draw) in [(1, 0), (2, u64::MAX), (3, 7), (4, u64::MAX / 2)] {
+            assert_eq!(policy.wait(attempts, PASSING, draw), Some(backoff));
+        }
+        assert_eq!(policy.wait(5, PASSING, 0), None);
+        let wait = |wish| policy.wait(1, AttemptFailure { retry_after: Some(wish), ..PASSING }, 1);
+        assert_eq!(wait(Duration::ZERO), Some(backoff));
         assert_eq!(wait(Duration::from_secs(60)), Some(Duration::from_secs(60)));
         assert_eq!(wait(Duration::from_secs(61)), None);
     }

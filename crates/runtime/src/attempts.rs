@@ -25,6 +25,7 @@ impl PlannedNode {
         let policy = RetryPolicy {
             retries: self.retry.max,
             backoff: Duration::from_millis(self.retry.backoff_ms.into()),
+            spacing: self.spacing,
             ..RetryPolicy::default()
         };
         AttemptRules { policy, contract: self.contract.as_ref() }

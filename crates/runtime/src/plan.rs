@@ -12,6 +12,7 @@ use stave_engine::Graph;
 use stave_engine::graph::bad_document;
 use stave_exec::contract::StepContract;
 use stave_exec::dataflow::{Origin, StepCache, StepPort, StepState};
+use stave_exec::spacing::{self, RetrySpacing};
 use stave_exec::{Document, Retry};
 
 use crate::conditions::Condition;
@@ -40,6 +41,7 @@ pub struct PlannedNode {
     pub step: Arc<dyn Step>,
     pub timeout_ms: u32,
     pub retry: Retry,
+    pub spacing: RetrySpacing,
     pub inputs: Vec<CheckedPort>,
     pub outputs: Vec<CheckedPort>,
     pub state: Option<StepState>,
@@ -95,6 +97,8 @@ fn bind(
     let data = &node.data;
     let contract = StepContract::read(&written.extra)
         .map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
+    let spacing = spacing::read(&written.extra)
+        .map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let step = kinds.get(&node.kind).ok_or_else(|| {
         let message = format!(
             "node `{}` is a `{}` step, which this runtime does not have{}",
@@ -110,6 +114,7 @@ fn bind(
         step,
         timeout_ms: written.timeout_ms,
         retry: written.retry,
+        spacing,
         inputs: compile(&data.inputs)?,
         outputs: compile(&data.outputs)?,
         state: data.state.clone(),

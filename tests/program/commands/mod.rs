@@ -53,6 +53,7 @@ mod prompt_validate;
 mod record;
 mod redaction;
 mod rep;
+mod retry_spacing;
 mod run;
 mod runs;
 mod runs_after_a_kill;

@@ -2,6 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{NodeData, Ordered, Origin, PortType, StepCache, StepPort, StepState};
+use stave_exec::spacing::{self, RetrySpacing};
 use stave_exec::{DocumentNode, MAX_INTEGER, Retry};
 use stave_flow::model::{self, Backend, NodeStateScope, Text, Transform};
 use stave_operations::{LLM_CHAT, PYTHON};
@@ -43,14 +44,13 @@ impl Lowering<'_> {
             origin: self.origin(node.id.span),
             text_origins: Ordered(text_origins),
         };
-        DocumentNode {
-            id: node.id.value.clone(),
-            kind,
-            with,
-            timeout_ms: bounded(node.timeout_ms()),
-            retry: Retry { max: bounded(node.retries()), backoff_ms: bounded(node.retry_backoff_ms()) },
-            extra: data.write(),
+        let retry = Retry { max: bounded(node.retries()), backoff_ms: bounded(node.retry_backoff_ms()) };
+        let mut extra = data.write();
+        if retry.max > 0 {
+            spacing::write(RetrySpacing::ExponentialJitter, &mut extra);
         }
+        let (id, timeout_ms) = (node.id.value.clone(), bounded(node.timeout_ms()));
+        DocumentNode { id, kind, with, timeout_ms, retry, extra }
     }
 
     fn cache(&self, node: &model::Node, cache: &model::Cache) -> Option<StepCache> {

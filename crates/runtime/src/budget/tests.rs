@@ -1,5 +1,6 @@
 //! Reservations of calls that are made at the same time, and what is left for those that follow.
 
+use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
 use super::*;

@@ -4,6 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use stave_canon::{Object, Value};
 use stave_exec::diff::edge_name;
+use stave_exec::spacing::{self, RetrySpacing};
 use stave_exec::{Document, manifest};
 
 use crate::args::exec::Show;
@@ -70,7 +71,12 @@ fn nodes(document: &Document) -> String {
     for node in &document.graph.nodes {
         let retries = match node.retry.max {
             0 => "-".to_owned(),
-            max => format!("{max}, {} ms apart", node.retry.backoff_ms),
+            max => match spacing::read(&node.extra) {
+                Ok(RetrySpacing::ExponentialJitter) => {
+                    format!("{max}, up to {} ms apart, doubling", node.retry.backoff_ms)
+                }
+                _ => format!("{max}, {} ms apart", node.retry.backoff_ms),
+            },
         };
         let line = node.extra.get("origin").and_then(|origin| origin.get("line")).and_then(Value::as_i64);
         let line = line.map_or_else(String::new, |line| format!("line {line}"));
