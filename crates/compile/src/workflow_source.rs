@@ -48,12 +48,12 @@ impl Policies {
 
     pub(super) fn key(&self, file: &SourceFile) -> Key {
         let labels = Value::Object(file.project.settings.sensitivity()).to_string();
-        match self.of(file) {
-            Some(read) => {
-                Key::of(&["workflow", &labels, &file.name, &file.text, &read.file.name, &read.file.text])
-            }
-            None => Key::of(&["workflow", &labels, &file.name, &file.text]),
+        let kinds = Value::from(file.project.settings.step_kinds.clone()).to_string();
+        let mut parts = vec!["workflow", &labels, &kinds, &file.name, &file.text];
+        if let Some(read) = self.of(file) {
+            parts.extend([&*read.file.name, &*read.file.text]);
         }
+        Key::of(&parts)
     }
 
     pub(super) fn lower(&self, file: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
@@ -62,6 +62,7 @@ impl Policies {
         let Some(workflow) = checked.value.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)) else {
             return (None, diagnostics);
         };
+        diagnostics.extend(wdl::unknown_step_kinds(&workflow, &file.project.settings.step_kinds));
         let name = stem(&file.path);
         let read = self.of(file);
         let policy = read.and_then(|read| {

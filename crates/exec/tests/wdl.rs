@@ -111,6 +111,25 @@ fn a_step_may_call_a_step_before_it() {
 }
 
 #[test]
+fn a_kind_that_no_runtime_has_is_reported_at_the_kind_unless_it_is_listed() {
+    let text = with_steps(
+        "  - a(dsl.emit):\n  - when $input.items == 'x':\n      - b( nope.kind ) retry=1:\n  - c(htp.get):\n",
+    );
+    let workflow = wdl::check_workflow(SourceId(0), &text, Dialect::Extended).value.expect("it reads");
+    let found = |others: &[String]| -> Vec<(&'static str, String)> {
+        let found = wdl::unknown_step_kinds(&workflow, others);
+        let at = |one: &stave_diag::Diagnostic| text.get(one.primary.range()).unwrap_or_default().to_owned();
+        found.iter().map(|one| (one.code.0, at(one))).collect()
+    };
+    let (nope, misspelt) =
+        (("unknown-step-kind", "nope.kind".to_owned()), ("unknown-step-kind", "htp.get".to_owned()));
+    assert_eq!(found(&[]), [nope, misspelt.clone()]);
+    assert_eq!(found(&["nope.kind".to_owned()]), [misspelt]);
+    let helps = wdl::unknown_step_kinds(&workflow, &[]).into_iter().filter_map(|one| one.help);
+    assert!(helps.last().is_some_and(|help| help.contains("`http.get`")));
+}
+
+#[test]
 fn several_mistakes_are_reported_at_once() {
     let text = "\
 workflow: a

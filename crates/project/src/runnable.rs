@@ -65,7 +65,9 @@ fn read(
     match SourceKind::of(flow) {
         Some(SourceKind::Workflow) => {
             let now = SystemClock.now().to_string();
-            let read = workflow::read(flow, source, &text, &now, &project.settings.accepts, sources)?;
+            let settings = &project.settings;
+            let (scopes, kinds) = (&settings.accepts, settings.step_kinds.as_slice());
+            let read = workflow::read(flow, source, &text, &now, scopes, kinds, sources)?;
             diagnostics.extend(read.diagnostics);
             diagnostics.extend(read.of_policy);
             return Ok(read.document.map(|document| with_hash(document, &text)));

@@ -23,13 +23,14 @@ pub struct CompiledWorkflow {
     pub of_policy: Vec<Diagnostic>,
 }
 
-/// Checks and lowers a workflow.
+/// Checks and lowers a workflow. `step_kinds` are those of other runtimes that it may be meant for.
 pub fn read(
     file: &Path,
     source: SourceId,
     text: &str,
     generated_at: &str,
     scopes: &Scopes,
+    step_kinds: &[String],
     sources: &mut Sources,
 ) -> Result<CompiledWorkflow, Stop> {
     let checked = wdl::check_workflow(source, text, Dialect::Extended);
@@ -37,6 +38,9 @@ pub fn read(
     let Some(workflow) = checked.value.filter(|_| !read.diagnostics.iter().any(Diagnostic::is_error)) else {
         return Ok(read);
     };
+    let unknown = wdl::unknown_step_kinds(&workflow, step_kinds);
+    let has_unknown = !unknown.is_empty();
+    read.diagnostics.extend(unknown);
     let paired = source_kind::paired_policies(file).into_iter().next();
     let policy = match &paired {
         Some(path) => {
@@ -69,7 +73,7 @@ pub fn read(
     read.name = document.as_ref().map(|document| (document.flow.name.clone(), name_span));
     let leaks = document.as_ref().map(|document| workflow_leaks(document, source, text, scopes));
     let leaks = leaks.unwrap_or_default();
-    read.document = document.filter(|_| leaks.is_empty());
+    read.document = document.filter(|_| leaks.is_empty() && !has_unknown);
     read.diagnostics.extend(leaks);
     Ok(read)
 }

@@ -212,6 +212,9 @@ async fn what_is_wrong_with_a_workflow_or_its_policy_stops_the_run() {
     let refused = stave(&folder, ["run", "plant.pdl"]).finish().await.exits(2);
     assert!(refused.stderr.contains("is a policy"), "{refused}");
     folder.write("alone.wdl", "version: 1\nworkflow: a\nsteps:\n  - a(opcua.browse):\n");
+    let refused = stave(&folder, ["run", "alone.wdl", "--json"]).finish().await.exits(2).json();
+    assert_eq!(text(&items(&refused, "diagnostics")[0], "code"), Some("unknown-step-kind"), "{refused}");
+    folder.write("stave.toml", "[runtime]\nstep_kinds = [\"opcua.browse\"]\n");
     let refused = stave(&folder, ["run", "alone.wdl", "--json"]).finish().await.exits(3).json();
     assert_eq!(
         refused.pointer("/error/code").and_then(Value::as_str),
@@ -281,4 +284,26 @@ outputs:
     }
     let compiled = stave(&folder, ["compile", "lists.wdl", "--out", "out"]).finish().await.exits(2);
     assert!(compiled.to_string().contains("wdl-step-cycle"), "{compiled}");
+}
+
+#[tokio::test]
+async fn a_kind_that_this_runtime_lacks_is_found_before_a_run_and_may_be_listed_for_another() {
+    let folder = Folder::new();
+    folder.write("plant.wdl", "version: 1\nworkflow: plant\nsteps:\n  - browse(nope.kind):\n      x: 1\n");
+    let check = ["check", "--format", "json", "plant.wdl"];
+    let compile = ["compile", "plant.wdl", "--out", "out", "--emit", "exec", "--json"];
+    for command in [check.as_slice(), compile.as_slice()] {
+        let report = stave(&folder, command.iter().copied()).finish().await.exits(2).json();
+        let found = &items(&report, "diagnostics")[0];
+        assert_eq!(text(found, "code"), Some("unknown-step-kind"), "{report}");
+        assert_eq!(found.get("line").and_then(Value::as_i64), Some(4), "{report}");
+    }
+    folder.write("stave.toml", "[runtime]\nstep_kinds = [\"nope.kind\"]\n");
+    stave(&folder, check).finish().await.exits(0);
+    stave(&folder, compile).finish().await.exits(0);
+    let run = stave(&folder, ["run", "plant.wdl", "--json"]).input("{}").finish().await.json();
+    assert_eq!(run.pointer("/error/code").and_then(Value::as_str), Some("unknown-step-kind"), "{run}");
+    // What is listed is part of what a compile depends on.
+    folder.write("stave.toml", "[runtime]\nstep_kinds = []\n");
+    stave(&folder, compile).finish().await.exits(2);
 }

@@ -38,6 +38,8 @@ struct Checked {
     broken_at: Option<usize>,
     from_stdin: bool,
     options: CheckOptions,
+    /// The kinds of steps of other runtimes that its project lists.
+    step_kinds: Vec<String>,
     /// The folder of its project file, if there is one.
     project: Option<PathBuf>,
 }
@@ -131,8 +133,9 @@ fn read(
             let project = Project::of(&file, sources, &mut from_project)?;
             of_projects.push((project.root.clone(), reported.fresh(&project, from_project)));
             let options = project.check_options(arguments.strict)?;
+            let step_kinds = project.settings.step_kinds;
             let project = project.has_file.then_some(project.root);
-            subjects.push(Checked { file, text, broken_at, from_stdin, options, project });
+            subjects.push(Checked { file, text, broken_at, from_stdin, options, project, step_kinds });
         }
     }
     // A project file that is checked itself says what is wrong with it.
@@ -162,7 +165,15 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
         diagnostics = match SourceKind::of(file) {
             // The policy's own mistakes are found when it is checked itself.
             Some(SourceKind::Workflow) => {
-                let read = workflow::read(file, source, text, ANY_TIME, &options.scopes, sources)?;
+                let read = workflow::read(
+                    file,
+                    source,
+                    text,
+                    ANY_TIME,
+                    &options.scopes,
+                    &checked.step_kinds,
+                    sources,
+                )?;
                 name = read.name;
                 read.diagnostics
             }

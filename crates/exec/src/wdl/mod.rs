@@ -20,6 +20,7 @@ pub mod policy;
 mod reference;
 pub mod tree;
 mod triggers;
+mod unknown_step_kind;
 mod wdl_step_cycle;
 pub mod workflow;
 
@@ -34,6 +35,7 @@ pub use lines::line_number;
 pub use lower::{LoweringOptions, NO_POLICY, PairedPolicy, lower};
 pub use policy::WdlPolicy;
 pub use triggers::{check_triggers, triggers, triggers_text};
+pub use unknown_step_kind::unknown_step_kinds;
 pub use workflow::Workflow;
 
 use tree::WdlLocation;

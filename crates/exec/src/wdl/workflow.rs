@@ -42,6 +42,7 @@ pub enum WdlStep {
 pub struct WdlCall {
     pub id: String,
     pub target: String,
+    pub target_place: WdlLocation,
     pub arguments: Vec<WdlArgument>,
     pub timeout_ms: u32,
     pub retry: Retry,
@@ -297,6 +298,7 @@ impl Reader<'_> {
         Some(WdlStep::Call(WdlCall {
             id: id.to_owned(),
             target: target.to_owned(),
+            target_place: target_place(&written, target),
             arguments: self.arguments(entries, "an argument"),
             timeout_ms: option(0),
             retry: Retry { max: option(1), backoff_ms: option(2) },
@@ -331,6 +333,21 @@ impl Reader<'_> {
             text = before.trim_end().to_owned();
         }
         (Scalar { text, place: written.place }, options)
+    }
+}
+
+/// Where the target of a call stands in its header, `id(target)`.
+fn target_place(header: &Scalar, target: &str) -> WdlLocation {
+    let opened = header.text.find('(').map_or(0, |at| at + 1);
+    let inside = header.text.get(opened..).unwrap_or_default();
+    let offset = opened + (inside.len() - inside.trim_start().len());
+    let characters = header.text.get(..offset).unwrap_or_default().chars().count();
+    let start = header.place.start + offset;
+    WdlLocation {
+        start,
+        end: start + target.len(),
+        line: header.place.line,
+        column: header.place.column + u32::try_from(characters).unwrap_or(0),
     }
 }
 

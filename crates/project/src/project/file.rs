@@ -145,6 +145,9 @@ pub(super) struct RuntimeTable {
     /// The runtime bundle or system document that every run is held to, relative to the project. A flow with an effect that
     /// it does not allow is refused.
     pub(super) bundle: Option<String>,
+    /// Kinds of steps that another runtime has. Workflows with steps of these kinds check and compile; they do not run here.
+    #[shape(default)]
+    pub(super) step_kinds: Vec<String>,
 }
 
 /// `"${secrets.NAME}"`: the name of a secret.

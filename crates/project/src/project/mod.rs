@@ -83,6 +83,8 @@ pub struct Settings {
     pub replay: Option<String>,
     /// The system document or bundle that every run is held to, relative to the project.
     pub bundle: Option<String>,
+    /// The kinds of steps of other runtimes that workflows may be meant for.
+    pub step_kinds: Vec<String>,
     pub limits: LimitSettings,
     /// What a run may use up.
     pub budget: stave_canon::Object,

@@ -63,6 +63,7 @@ impl Settings {
             mcp: file.mcp.into_iter().filter_map(|(name, server)| Some((name, server.server()?))).collect(),
             replay: file.recordings.replay,
             bundle: file.runtime.bundle,
+            step_kinds: file.runtime.step_kinds,
             limits: file.limits,
             budget: file.budget.object(),
             journal: file.journal,
