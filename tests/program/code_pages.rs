@@ -62,6 +62,7 @@ async fn an_example_on_the_wrong_side_is_noticed() {
         ("exec-duplicate-node", ExampleKind::Exec),
         ("system-cross-tenant", ExampleKind::System),
         ("bundle-content-drift", ExampleKind::Bundle),
+        ("exec-bad-manifest", ExampleKind::Manifest),
         ("bad-project-value", ExampleKind::Project),
         ("wdl-bad-condition", ExampleKind::Workflow),
         ("pdl-bad-expression", ExampleKind::Policy),
@@ -106,6 +107,10 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
         ExampleKind::Flow => check("flow.yaml", &[]).await,
         ExampleKind::StrictFlow => check("flow.yaml", &["--strict"]).await,
         ExampleKind::Exec => check("flow.ir.json", &[]).await,
+        ExampleKind::Manifest => {
+            folder.write("manifest.json", &example.text);
+            found(&stave(&folder, ["exec", "verify", "--json", "manifest.json"]).outcome().await?)
+        }
         ExampleKind::Project => check("stave.toml", &[]).await,
         ExampleKind::Workflow => check("flow.wdl", &[]).await,
         ExampleKind::Policy => check("flow.pdl", &[]).await,

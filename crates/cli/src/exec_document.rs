@@ -15,6 +15,8 @@ use crate::terminal::{self, Terminal};
 pub(crate) struct Read {
     pub(crate) text: String,
     pub(crate) result: Result<Document, Vec<Diagnostic>>,
+    /// What a document of a later version adds, which has no effect.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// Reads a document. Bytes that are no text are a mistake in the document, at the place of the first.
@@ -25,7 +27,11 @@ pub(crate) fn read(file: &Path, acceptance: Acceptance, sources: &mut Sources) -
         Ok(text) => {
             let source = sources.add(name, text.as_str());
             let result = stave_exec::check_text(source, &text, acceptance);
-            Ok(Read { text, result })
+            let warnings = match &result {
+                Ok(document) => stave_exec::later_additions(source, &text, document),
+                Err(_) => Vec::new(),
+            };
+            Ok(Read { text, result, warnings })
         }
         Err(error) => {
             let offset = error.utf8_error().valid_up_to();
@@ -34,7 +40,8 @@ pub(crate) fn read(file: &Path, acceptance: Acceptance, sources: &mut Sources) -
             // The first byte that is none of a character is shown as one replacement character.
             let span = Span::new(source, offset, offset + char::REPLACEMENT_CHARACTER.len_utf8());
             let message = format!("byte {offset} does not belong to a character, so this is no text");
-            Ok(Read { text, result: Err(vec![Diagnostic::new(codes::EXEC_NOT_JSON, span, message)]) })
+            let result = Err(vec![Diagnostic::new(codes::EXEC_NOT_JSON, span, message)]);
+            Ok(Read { text, result, warnings: Vec::new() })
         }
     }
 }
@@ -42,8 +49,17 @@ pub(crate) fn read(file: &Path, acceptance: Acceptance, sources: &mut Sources) -
 /// Reads a document as a runtime does. What is wrong with it is reported, and there is nothing then.
 pub(crate) fn load(file: &Path, terminal: Terminal, json: bool) -> Result<Option<Document>, Stop> {
     let mut sources = Sources::new();
-    let found = match read(file, Acceptance::Additive, &mut sources)?.result {
-        Ok(document) => return Ok(Some(document)),
+    let Read { result, warnings, .. } = read(file, Acceptance::Additive, &mut sources)?;
+    let found = match result {
+        Ok(document) => {
+            // Machines find the version in the report itself.
+            if !json && !warnings.is_empty() {
+                let shown = render::terminal::render(&warnings, &sources, terminal.stderr);
+                terminal::error_styled(shown.trim_end());
+                terminal::error("");
+            }
+            return Ok(Some(document));
+        }
         Err(found) => found,
     };
     let message = format!("{} is not a valid exec document: {}", file.display(), render::summary(&found));

@@ -282,7 +282,7 @@ fn read_edge(
     Ok(EngineEdge {
         from,
         to,
-        on: edge.on,
+        on: edge.on.clone(),
         from_port: data.from_port,
         to_port: data.to_port,
         case: data.case,

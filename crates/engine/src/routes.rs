@@ -35,7 +35,10 @@ impl Graph {
         let mut signals = Vec::with_capacity(node.outgoing.len());
         let (mut room, mut too_much) = (CopyLimit::of_edges(), None);
         for (index, edge) in self.edges_of(node) {
-            let signal = match (outputs, edge.on) {
+            let signal = match (outputs, &edge.on) {
+                (_, On::Later(word)) => Ok(Signal::Inactive(format!(
+                    "`on: {word}` is of a later version, and no such edge is taken"
+                ))),
                 (Ok(_), On::Failure) => Ok(Signal::Inactive(format!("`{}` did not fail", node.id))),
                 (Ok(outputs), On::Success) => self.semantics.carried(self, edge, node, outputs, &mut room),
                 (Err(_), On::Success) => Ok(Signal::Inactive(format!("`{}` failed", node.id))),

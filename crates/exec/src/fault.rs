@@ -3,7 +3,7 @@
 use stave_canon::Value;
 use stave_diag::{Code, Diagnostic, SourceId, Span, codes};
 
-use crate::{Acceptance, Document};
+use crate::{Acceptance, Document, On};
 
 /// One violation: which rule, where, and what a person should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,38 @@ pub fn check_text(source: SourceId, text: &str, acceptance: Acceptance) -> Resul
     })
 }
 
-fn locate(source: SourceId, text: &str, fault: DocumentFault) -> Diagnostic {
+/// What a document has of a later minor version than [`crate::VERSION`]: it is kept, and no runtime of this version
+/// obeys it. A document of this version has nothing of the kind.
+#[must_use]
+pub fn later_version(document: &Document) -> Vec<DocumentFault> {
+    if document.version == crate::VERSION {
+        return Vec::new();
+    }
+    let code = codes::exec::EXEC_LATER_VERSION;
+    let message = format!(
+        "version {:?} is later than {:?}: what it adds is kept and has no effect here",
+        document.version,
+        crate::VERSION
+    );
+    let mut found = vec![DocumentFault::new(code, "/version", message)];
+    for (index, edge) in document.graph.edges.iter().enumerate() {
+        if let On::Later(word) = &edge.on {
+            let message =
+                format!("the edge from `{}` to `{}` on `{word}` is never taken", edge.from, edge.to);
+            let fault = DocumentFault::new(code, format!("/graph/edges/{index}/on"), message);
+            found.push(fault.help("this runtime takes edges on `success` and `failure`"));
+        }
+    }
+    found
+}
+
+/// [`later_version`] at lines and columns of the document's text.
+#[must_use]
+pub fn later_additions(source: SourceId, text: &str, document: &Document) -> Vec<Diagnostic> {
+    later_version(document).into_iter().map(|fault| locate(source, text, fault)).collect()
+}
+
+pub(crate) fn locate(source: SourceId, text: &str, fault: DocumentFault) -> Diagnostic {
     let range = stave_canon::locate(text, &fault.pointer).unwrap_or(0..0);
     // A whole object is too much to underline for something it lacks; its first character marks it.
     let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));

@@ -15,16 +15,18 @@ pub mod diff;
 pub mod expression;
 mod fault;
 pub mod manifest;
+mod manifest_check;
 mod model;
 pub mod picture;
 pub mod policy;
-mod verify;
 pub mod spacing;
+mod verify;
 mod wait_cycle;
 pub mod wdl;
 
 pub use codec::{Acceptance, encode, read, schema, to_value};
-pub use fault::{DocumentFault, check_text};
+pub use fault::{DocumentFault, check_text, later_additions, later_version};
+pub use manifest_check::{ManifestFiles, check_manifest};
 pub use model::{
     Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
 };

@@ -1,7 +1,7 @@
 //! The exec document as plain data. Properties the specification does not name are kept in `extra`.
 
 use stave_canon::{Object, Value};
-use stave_shape::Shape;
+use stave_shape::{Definitions, Place, Reader, Shape, ValueNode, words_schema};
 
 use crate::baked_policy;
 use crate::codec::{IDENTIFIER, count, time_text};
@@ -92,11 +92,49 @@ pub struct DocumentEdge {
 }
 
 /// Why an edge is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
-#[shape(words)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum On {
     Success,
     Failure,
+    /// A reason that a later minor version has. It is kept, and the edge is never taken.
+    Later(String),
+}
+
+impl On {
+    const WORDS: &[&str] = &["success", "failure"];
+
+    /// The word in documents.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            On::Success => "success",
+            On::Failure => "failure",
+            On::Later(word) => word,
+        }
+    }
+}
+
+impl Shape for On {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        // A document of a later version may have words that only that version knows.
+        if !reader.closed
+            && let Some(word) = node.text().filter(|word| !word.is_empty() && !On::WORDS.contains(word))
+        {
+            return Some(On::Later(word.to_owned()));
+        }
+        match reader.word(node, at, On::WORDS)? {
+            0 => Some(On::Success),
+            _ => Some(On::Failure),
+        }
+    }
+
+    fn write(&self) -> Value {
+        self.word().into()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        definitions.named("On", |_| words_schema("Why an edge is taken.", On::WORDS))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]

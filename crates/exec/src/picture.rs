@@ -38,11 +38,13 @@ fn arrow(edge: &DocumentEdge) -> Arrow {
     let text = |key: &str| edge.extra.get(key).and_then(Value::as_str);
     let is_else = edge.extra.get("else") == Some(&Value::Bool(true));
     let condition = text("condition").or(is_else.then_some("else"));
-    let style = match edge.on {
+    let style = match &edge.on {
         On::Failure => Style::Failure,
+        On::Later(_) => Style::Conditional,
         On::Success if text("case").is_some() || condition.is_some() => Style::Conditional,
         On::Success => Style::Plain,
     };
-    let label = text("case").or(condition).or_else(|| text("from_port")).unwrap_or_default();
+    let later = matches!(edge.on, On::Later(_)).then(|| edge.on.word());
+    let label = later.or(text("case")).or(condition).or_else(|| text("from_port")).unwrap_or_default();
     Arrow { from: edge.from.clone(), to: edge.to.clone(), label: label.to_owned(), style }
 }

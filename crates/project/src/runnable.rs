@@ -54,7 +54,10 @@ fn read(
     if is_exec_document(flow, &text) {
         admit(project, &Entrant::Compiled { file: flow, text: &text })?;
         return Ok(match stave_exec::check_text(source, &text, Acceptance::Additive) {
-            Ok(document) => Some(document),
+            Ok(document) => {
+                diagnostics.extend(stave_exec::later_additions(source, &text, &document));
+                Some(document)
+            }
             Err(found) => {
                 diagnostics.extend(found);
                 None

@@ -207,3 +207,42 @@ async fn one_file_that_is_not_there_hides_no_other() {
     let (yes, no) = (Value::Bool(true), Value::Bool(false));
     assert_eq!(valid, [Some(&no), Some(&no), Some(&no), Some(&yes)], "{report}");
 }
+
+#[tokio::test]
+async fn a_manifest_is_compared_with_its_documents() {
+    let folder = compiled().await;
+    for path in ["out", "out/manifest.json"] {
+        let verified = stave(&folder, ["exec", "verify", path]).finish().await.exits(0);
+        assert!(verified.stderr.contains("verified 1 document"), "{verified}");
+    }
+    let manifest = folder.read("out/manifest.json");
+    folder
+        .write("out/manifest.json", manifest.replace("http.get", "http.put").replace("sha256:", "sha256:0"));
+    let report = stave(&folder, ["exec", "verify", "out", "--json"]).finish().await.exits(2).json();
+    let found = items(&report, "diagnostics");
+    let codes: Vec<Option<&str>> = found.iter().map(|one| text(one, "code")).collect();
+    assert_eq!(codes, [Some("exec-bad-manifest"); 2], "{report}");
+    assert!(found.iter().all(|one| one.get("line").and_then(Value::as_i64) > Some(1)), "{report}");
+    folder.write("out/manifest.json", &manifest);
+    folder.write("out/flows/old.ir.json", folder.read(DOCUMENT));
+    let unlisted = stave(&folder, ["exec", "verify", "out"]).finish().await.exits(2);
+    assert!(unlisted.stderr.contains("`flows/old.ir.json` is beside the manifest"), "{unlisted}");
+    stave(&folder, ["exec", "verify", "nowhere"]).finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn a_document_of_a_later_version_runs_with_a_warning_and_its_transition_is_never_taken() {
+    let folder = Folder::new();
+    folder.write("later.ir.json", include_str!("../../../crates/exec/tests/migration/1.3.0.ir.json"));
+    let run = stave(&folder, ["run", "later.ir.json"]).input("{}").finish().await.exits(0);
+    assert!(run.stderr.contains("exec-later-version") && run.stderr.contains("never taken"), "{run}");
+    let report =
+        stave(&folder, ["run", "later.ir.json", "--json"]).input("{}").finish().await.exits(0).json();
+    assert_eq!(report.pointer("/nodes/b/status").and_then(Value::as_str), Some("ok"), "{report}");
+    assert_eq!(report.pointer("/nodes/c/status").and_then(Value::as_str), Some("skipped"), "{report}");
+    let check = ["check", "--format", "json", "later.ir.json"];
+    let found = stave(&folder, check).finish().await.exits(0).json();
+    assert_eq!(items(&found, "diagnostics").len(), 2, "{found}");
+    stave(&folder, ["exec", "validate", "later.ir.json"]).finish().await.exits(2);
+    stave(&folder, ["exec", "validate", "later.ir.json", "--additive"]).finish().await.exits(0);
+}

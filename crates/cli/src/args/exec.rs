@@ -9,6 +9,7 @@ use clap::{Subcommand, ValueEnum};
 Examples:
   stave exec show out/dsl/flows/support.ir.json
   stave exec validate out/dsl/flows/*.ir.json
+  stave exec verify out/dsl
   stave exec graph out/dsl/flows/support.ir.json --format mermaid
   stave exec diff before.ir.json after.ir.json")]
 pub(crate) struct Exec {
@@ -22,6 +23,8 @@ pub(crate) enum ExecAction {
     Show(Show),
     /// Every violation of the specification's eight rules, at its line and column
     Validate(Validate),
+    /// Every difference between a manifest and the documents that it lists
+    Verify(Verify),
     /// The graph of a document
     Graph(Graph),
     /// What differs between two documents, by node and edge
@@ -45,6 +48,15 @@ pub(crate) struct Validate {
     /// Take every version 1.y.z and pass over what it adds, as a runtime does
     #[arg(long)]
     pub(crate) additive: bool,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// A manifest, or the folder with its `manifest.json`
+    pub(crate) manifest: PathBuf,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
@@ -88,6 +100,7 @@ impl Exec {
         match &self.action {
             ExecAction::Show(show) => show.json,
             ExecAction::Validate(validate) => validate.json,
+            ExecAction::Verify(verify) => verify.json,
             ExecAction::Graph(graph) => graph.json,
             ExecAction::Diff(diff) => diff.json,
         }

@@ -160,7 +160,10 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
     if is_project_file(file) {
         project::read(source, text, &mut diagnostics);
     } else if is_exec_document(file, text) {
-        diagnostics = stave_exec::check_text(source, text, Acceptance::Exact).err().unwrap_or_default();
+        diagnostics = match stave_exec::check_text(source, text, Acceptance::Additive) {
+            Ok(document) => stave_exec::later_additions(source, text, &document),
+            Err(found) => found,
+        };
     } else {
         diagnostics = match SourceKind::of(file) {
             // The policy's own mistakes are found when it is checked itself.

@@ -15,6 +15,8 @@ codes! { Exec:
     EXEC_OUT_OF_RANGE = "exec-out-of-range", Error, "A number of an exec document is out of range.";
     EXEC_BAD_TIMESTAMP = "exec-bad-timestamp", Error, "The generation time of an exec document is not an RFC 3339 UTC timestamp.";
     EXEC_UNKNOWN_PROPERTY = "exec-unknown-property", Error, "A closed object of an exec document has a property that the schema does not name.";
+    EXEC_LATER_VERSION = "exec-later-version", Warning, "An exec document is of a later minor version, whose additions have no effect.";
+    EXEC_BAD_MANIFEST = "exec-bad-manifest", Error, "A manifest does not describe the documents beside it.";
     WDL_EMPTY_DOCUMENT = "wdl-empty-document", Error, "A workflow or policy file says nothing.";
     WDL_PARSE_ERROR = "wdl-parse-error", Error, "A workflow or policy does not have the form of its language.";
     WDL_DUPLICATE_STEP_ID = "wdl-duplicate-step-id", Error, "Two steps of a workflow share an id.";

@@ -35,6 +35,8 @@ pub enum ExampleKind {
     RunBundle,
     /// `json exec`: an exec document.
     Exec,
+    /// `json manifest`: a manifest of exec documents for `stave exec verify`, without the documents.
+    Manifest,
     /// `json prompt`: a Prompt IR document.
     Prompt,
     /// `json system`: a system document.
@@ -63,6 +65,7 @@ impl ExampleKind {
             "json run" => ExampleKind::RunDocument,
             "text run bundle" => ExampleKind::RunBundle,
             "json exec" => ExampleKind::Exec,
+            "json manifest" => ExampleKind::Manifest,
             "json prompt" => ExampleKind::Prompt,
             "json system" => ExampleKind::System,
             "json bundle" => ExampleKind::Bundle,

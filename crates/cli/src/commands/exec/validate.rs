@@ -47,9 +47,10 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
             ("faults", Value::Array(faults.collect())),
         ]));
         diagnostics.extend(found);
+        diagnostics.extend(read.warnings);
     }
     sort(&mut diagnostics);
-    let is_valid = diagnostics.is_empty() && unreadable.is_empty();
+    let is_valid = !diagnostics.iter().any(Diagnostic::is_error) && unreadable.is_empty();
     if arguments.json {
         let report = [
             ("valid", Value::from(is_valid)),
