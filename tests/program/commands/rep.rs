@@ -26,8 +26,14 @@ struct Peer {
 
 impl Peer {
     fn start(folder: &Folder) -> Peer {
+        Peer::start_with(folder, &[])
+    }
+
+    /// With variables, as an orchestrator starts it.
+    fn start_with(folder: &Folder, variables: &[(&str, &str)]) -> Peer {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stave"));
         command.arg("rep").current_dir(folder.path()).kill_on_drop(true);
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("stave starts");
         let input = child.stdin.take();
@@ -126,7 +132,8 @@ async fn an_orchestrator_runs_a_document() {
     let mut peer = Peer::start(&folder);
     let capabilities = peer.call("Runtime.Capabilities", "{}").await;
     let result = capabilities.get("result").unwrap();
-    assert_eq!(text(result, "version"), Some("1.0.0"));
+    assert_eq!(text(result, "version"), Some(env!("CARGO_PKG_VERSION")));
+    assert_eq!(text(result, "ir_version"), Some("1.0.0"));
     for kind in ["switch", "finish", "dsl.emit", "policy.apply", "http.post"] {
         assert!(items(result, "step_kinds").contains(&kind.into()), "{result}");
     }
@@ -322,6 +329,12 @@ async fn lines_that_are_no_requests_are_answered_and_harm_nothing() {
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     peer.send(&deep).await;
     assert_eq!(peer.receive().await.pointer("/error/code").and_then(Value::as_i64), Some(3001));
+    for version in [r#""jsonrpc": "1.0", "#, r#""jsonrpc": 2.0, "#, ""] {
+        peer.send(&format!(r#"{{{version}"id": 9, "method": "Runtime.Health"}}"#)).await;
+        let reply = peer.receive().await;
+        assert_eq!(reply.pointer("/error/code").and_then(Value::as_i64), Some(-32600), "{reply}");
+        assert_eq!(reply.get("id").and_then(Value::as_i64), Some(9), "{reply}");
+    }
     // Nobody waits for the reply to a request without an id.
     peer.send(r#"{"jsonrpc": "2.0", "method": "Runtime.Health"}"#).await;
     peer.send(r#"{"jsonrpc": "2.0", "id": "text", "method": "Runtime.Health"}"#).await;
@@ -411,4 +424,51 @@ async fn the_same_id_in_another_process_is_another_run() {
     }
     let listed = stave(&folder, ["runs", "list", "--json"]).finish().await.exits(0).json();
     assert_eq!(items(&listed, "runs").len(), 2, "{listed}");
+}
+
+#[tokio::test]
+async fn the_variables_of_an_orchestrator_are_obeyed_or_refused_by_name() {
+    let folder = Folder::new();
+    let variables = [
+        ("TRACE_MIND_RUN_ID", "run-7"),
+        ("TRACE_MIND_TRACE_ID", "trace-7"),
+        ("TRACE_MIND_ENGINE_TIMEOUT", "120"),
+        ("TRACE_MIND_ALLOW_SHELL", "0"),
+        ("TRACE_MIND_LOG_JSON", "1"),
+    ];
+    let mut peer = Peer::start_with(&folder, &variables);
+    let traced = document(&[node("emit", "dsl.emit", r#"{"trace": "$input.trace_id"}"#)], "");
+    assert_eq!(peer.start_run(&traced, "{}").await, "run-7");
+    let end = peer.until_it_ends("run-7").await;
+    assert_eq!(end.pointer("/summary/outputs/trace").and_then(Value::as_str), Some("trace-7"), "{end}");
+    let warned =
+        |event: &Value| text(event, "level") == Some("warning") && event.to_string().contains("LOG_JSON");
+    assert!(items(&end, "events").iter().any(warned), "{end}");
+    assert_ne!(peer.start_run(&traced, "{}").await, "run-7", "the variable names one run");
+    for (name, value) in [("TRACE_MIND_ENGINE_TIMEOUT", "soon"), ("TRACE_MIND_ALLOW_SHELL", "yes")] {
+        let mut peer = Peer::start_with(&folder, &[(name, value)]);
+        let reply = peer.call("Runtime.StartRun", &format!(r#"{{"ir": {traced}}}"#)).await;
+        assert_eq!(reply.pointer("/error/code").and_then(Value::as_i64), Some(1003), "{reply}");
+        assert!(reply.to_string().contains(name), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_ends_before_the_orchestrator_gives_it_up_and_later_versions_are_told() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    let server = serve(|_: Call| async {
+        tokio::time::sleep(LONGEST).await;
+        Reply::json(200, "{}")
+    })
+    .await;
+    let mut peer = Peer::start_with(&folder, &[("TRACE_MIND_ENGINE_TIMEOUT", "0.2")]);
+    let later = document(&[post("stuck", server.port)], "").replace("1.0.0", "1.3.0");
+    let run = peer.start_run(&later, "{}").await;
+    let end = peer.until_it_ends(&run).await;
+    assert_eq!(end.pointer("/summary/reason").and_then(Value::as_str), Some("timeout"), "{end}");
+    assert!(
+        items(&end, "events").iter().any(|event| event.to_string().contains("exec-later-version")),
+        "{end}"
+    );
 }

@@ -15,7 +15,7 @@ use stave_exec::Document;
 use stave_lower::hold_to_project;
 use stave_runtime::database::Database;
 use stave_runtime::opcua::Opcua;
-use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
+use stave_runtime::rep::{self, Host, MAX_LINE_BYTES, OrchestratorEnvironment};
 use stave_runtime::{RunLimits, Services};
 use tokio::sync::mpsc;
 
@@ -207,6 +207,11 @@ impl Host for ProjectHost {
     fn concurrency(&self) -> usize {
         let limit = self.project.settings.limits.parallel_steps;
         limit.map_or(RunLimits::default().parallel_steps, |steps| steps as usize)
+    }
+
+    fn orchestrator(&self) -> Result<OrchestratorEnvironment, String> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        OrchestratorEnvironment::read(variable)
     }
 
     fn opcua(&self) -> Option<Arc<dyn Opcua>> {

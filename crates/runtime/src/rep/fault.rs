@@ -23,6 +23,8 @@ pub(super) enum Code {
     Step = 2001,
     Transport = 3001,
     Internal = 3002,
+    /// That of JSON-RPC itself.
+    InvalidRequest = -32600,
 }
 
 impl Fault {
@@ -72,7 +74,7 @@ impl Fault {
 
     pub(super) fn to_value(&self) -> Value {
         let mut error = Object::new();
-        error.insert("code".into(), (self.code as u32).into());
+        error.insert("code".into(), i64::from(self.code as i32).into());
         error.insert("message".into(), self.message.as_str().into());
         if !self.data.is_null() {
             error.insert("data".into(), self.data.clone());

@@ -3,7 +3,7 @@
 
 use stave_canon::{Object, Value, compact_ascii, parse_untrusted_bytes};
 
-use super::fault::Fault;
+use super::fault::{Code, Fault};
 use super::lines::{Incoming, MAX_LINE_BYTES};
 
 /// A request; without an id nobody waits for its reply.
@@ -46,6 +46,10 @@ pub(super) fn read(incoming: Incoming) -> Message {
     let Some(Value::String(method)) = object.shift_remove("method") else {
         return Message::Malformed(shown, Fault::transport("`method` is missing or no text"));
     };
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        let fault = Fault::new(Code::InvalidRequest, "`jsonrpc` is not \"2.0\"", Value::Null);
+        return Message::Malformed(shown, fault);
+    }
     let params = match object.shift_remove("params") {
         None | Some(Value::Null) => Object::new(),
         Some(Value::Object(params)) => params,

@@ -7,6 +7,7 @@
 
 mod cancel;
 mod capabilities;
+mod environment;
 mod events;
 mod fault;
 mod health;
@@ -32,6 +33,7 @@ use self::start_run::Started;
 use crate::Services;
 use crate::opcua::Opcua;
 
+pub use environment::OrchestratorEnvironment;
 pub use lines::{Incoming, MAX_LINE_BYTES, read_lines};
 
 /// The version of the protocol.
@@ -49,6 +51,11 @@ pub trait Host: Send + Sync {
 
     /// How many steps of a run work at the same time.
     fn concurrency(&self) -> usize;
+
+    /// What the orchestrator says through variables of the process, or which of them has no meaning.
+    fn orchestrator(&self) -> Result<OrchestratorEnvironment, String> {
+        Ok(OrchestratorEnvironment::default())
+    }
 
     /// The plants that runs may reach, in builds that have them.
     fn opcua(&self) -> Option<Arc<dyn Opcua>> {

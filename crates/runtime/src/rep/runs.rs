@@ -141,6 +141,12 @@ impl Run {
         self.change(|state| state.log(now, "warning", message, None));
     }
 
+    /// Something that whoever started the run should know.
+    pub(super) fn warn(&self, message: String) {
+        let now = self.clock.now();
+        self.change(|state| state.log(now, "warning", message, None));
+    }
+
     /// A step has come to something.
     pub(super) fn step(&self, step: &StepRecord) {
         let now = self.clock.now();

@@ -24,7 +24,7 @@ use crate::steps::StepKinds;
 use stave_engine::RunFailure;
 
 /// The longest id that a peer may give a run.
-const MAX_RUN_ID: usize = 200;
+pub(super) const MAX_RUN_ID: usize = 200;
 
 /// How long a cancelled run may take to end. Peers give up on a runtime after five seconds.
 const GRACE: Duration = Duration::from_secs(2);
@@ -48,7 +48,8 @@ pub(super) fn start_run<'h>(
         }
     };
     let options = Options::read(params)?;
-    if let Some(trace_id) = options.trace_id {
+    let orchestrator = host.orchestrator().map_err(|reason| Fault::schema(reason, Value::Null))?;
+    if let Some(trace_id) = options.trace_id.or(orchestrator.trace_id.as_deref()) {
         inputs.entry("trace_id".to_owned()).or_insert_with(|| trace_id.into());
     }
     let opcua = host.opcua();
@@ -66,8 +67,15 @@ pub(super) fn start_run<'h>(
     Plan::new(Arc::clone(&document), &kinds)
         .map_err(|failure| Fault::of_run(&RunFailure { failure, node: None, attempts: 0 }))?;
     let mut services = host.services(&document).map_err(Fault::internal)?;
+    if let Some(timeout) = orchestrator.engine_timeout {
+        services.limits.run = services.limits.run.min(timeout);
+    }
+    let mut notes = orchestrator.notes;
+    notes.extend(stave_exec::later_version(&document).iter().map(ToString::to_string));
     let document = Arc::new(host.held(Arc::unwrap_or_clone(document)));
-    let id = match options.run_id {
+    // The variable names one run, so the runs after it get ids of their own.
+    let id = options.run_id.or(orchestrator.run_id.as_deref().filter(|id| runs.get(id).is_none()));
+    let id = match id {
         Some(id) => id.to_owned(),
         None => EmbeddedEngine::new(services.clone()).new_run_id(),
     };
@@ -76,7 +84,7 @@ pub(super) fn start_run<'h>(
     services.observer = Arc::clone(&run) as Arc<dyn RunObserver>;
     services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
     let engine = EmbeddedEngine::new(services);
-    Ok(Box::pin(begin(engine, journal, run, document, Value::Object(inputs))))
+    Ok(Box::pin(begin(engine, journal, run, document, Value::Object(inputs), notes)))
 }
 
 /// Writes the run down.
@@ -86,6 +94,7 @@ async fn begin<'h>(
     run: Arc<Run>,
     document: Arc<Document>,
     inputs: Value,
+    notes: Vec<String>,
 ) -> Started<'h> {
     let flow = document.flow.name.clone();
     let begun = async {
@@ -98,6 +107,7 @@ async fn begin<'h>(
     match begun.await {
         Ok((kept_as, begun)) => {
             run.begin(&flow);
+            notes.into_iter().for_each(|note| run.warn(note));
             if kept_as != run.id() {
                 run.kept_as(&kept_as);
             }
@@ -192,6 +202,9 @@ impl<'p> Options<'p> {
                 Err(Fault::schema(message, Value::Null))
             }
         };
+        if !matches!(options.get("allow_shell"), None | Some(Value::Null | Value::Bool(_))) {
+            return Err(Fault::schema("`allow_shell` is not true or false".to_owned(), Value::Null));
+        }
         Ok(Options { run_id: text("run_id")?, trace_id: text("trace_id")? })
     }
 }
