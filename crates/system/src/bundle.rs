@@ -68,7 +68,7 @@ impl BundleVersion {
 impl Bundle {
     /// Reads a bundle's text. Only what a runtime relies on is demanded; the rest is kept as it is.
     pub fn from_text(text: &str) -> Result<Bundle, LoadError> {
-        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: false };
         Bundle::from_value(parse_with(text, options)?)
     }
 

@@ -16,8 +16,8 @@ pub(crate) use canonical::canonical;
 pub use document::schema;
 
 impl SystemDocument {
-    /// Reads a document from its file's text. As in the specification's own implementation, `NaN` and the
-    /// infinities inside free-form values are kept. An object that names a key twice is refused: two readers could
+    /// Reads a document from its file's text. `NaN` and the infinities are refused, although the specification's own
+    /// implementation reads them: they are not JSON, and other readers cannot read a document that holds them. An object that names a key twice is refused: two readers could
     /// take two tenants from one document.
     pub fn from_text(text: &str) -> Result<SystemDocument, LoadError> {
         document::read_text(text)

@@ -109,7 +109,7 @@ impl Claim {
     /// What there is to say about an artefact's text; `None` when it is nothing that is signed.
     #[must_use]
     pub fn of(text: &str) -> Option<Claim> {
-        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: false };
         let artefact = parse_each(text, options, "nodes", &mut Passing).ok()?;
         let member = |key: &str| {
             let text = artefact.get(key).and_then(Value::as_str).map(strip)?;

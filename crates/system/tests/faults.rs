@@ -44,6 +44,47 @@ fn a_text_that_is_no_json_is_told_where_it_breaks() {
 }
 
 #[test]
+fn numbers_that_json_does_not_have_are_refused_in_every_strict_document() {
+    let document = |number: &str| {
+        format!(
+            r#"{{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "run_id": "x",
+              "nodes": [{{"id": "w", "tenant_id": "t", "name": "n", "properties": {{"n": {number}}}}}]}}"#
+        )
+    };
+    assert!(SystemDocument::from_text(&document("1e300")).is_ok());
+    assert!(stave_system::sign::Claim::of(&document("1e300")).is_some());
+    for number in ["NaN", "Infinity", "-Infinity", "1e400"] {
+        let text = document(number);
+        assert!(faults(&text).starts_with("not JSON"), "{text}");
+        assert!(stave_system::sign::Claim::of(&text).is_none(), "{text}");
+        let bundle = stave_system::bundle::Bundle::from_text(&text).map(|_| ());
+        assert!(matches!(bundle, Err(LoadError::Syntax(_))), "{bundle:?}: {text}");
+    }
+}
+
+#[test]
+fn white_space_around_a_dependency_does_not_count_and_a_blank_one_is_a_finding() {
+    let text = |first: &str, second: &str| {
+        format!(
+            r#"{{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "nodes": [
+              {{"id": "a", "tenant_id": "t", "name": "n", "properties": {{}}, "depends_on": {first}}},
+              {{"id": "b", "tenant_id": "t", "name": "n", "properties": {{}}, "depends_on": {second}}}]}}"#
+        )
+    };
+    let found = |first: &str, second: &str| -> Vec<String> {
+        let document = SystemDocument::from_text(&text(first, second)).unwrap();
+        verify(&document)
+            .into_iter()
+            .map(|finding| format!("{} [{}]", finding.pointer, finding.rule.code()))
+            .collect()
+    };
+    assert_eq!(found(r#"[" b "]"#, "[]"), [] as [String; 0]);
+    assert_eq!(found(r#"[" b ", ""]"#, "[]"), ["/nodes/0/depends_on/1 [system-unknown-dependency]"]);
+    assert_eq!(found(r#"["\ta"]"#, "[]"), ["/nodes/0/depends_on/0 [system-unknown-dependency]"]);
+    assert_eq!(found(r#"[" b "]"#, r#"["a\n"]"#), ["/nodes/0/depends_on [system-dependency-cycle]"]);
+}
+
+#[test]
 fn findings_name_the_rule_the_place_and_the_circle() {
     let text = r#"{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "nodes": [
       {"id": "w", "tenant_id": "t", "kind": "workflow", "name": "n", "properties": {}, "depends_on": ["x", "w", " "]},

@@ -42,7 +42,7 @@ pub fn schema() -> Value {
 /// Reads a document's text.
 pub(super) fn read_text(text: &str) -> Result<SystemDocument, LoadError> {
     let mut nodes = Nodes::new();
-    let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: false };
     let rest = parse_each(text, options, "nodes", &mut nodes)?;
     nodes.document(&rest)
 }

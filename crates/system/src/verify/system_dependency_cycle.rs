@@ -6,7 +6,7 @@ use stave_canon::Pointer;
 use stave_diag::Code;
 
 use super::Findings;
-use crate::{SystemNode, codes};
+use crate::{SystemNode, codes, strip};
 
 /// What a broken rule is reported as.
 pub(super) const CODE: Code = codes::SYSTEM_DEPENDENCY_CYCLE;
@@ -34,9 +34,9 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 /// longest chain of dependencies cannot exhaust the thread's.
 fn circle(nodes: &[SystemNode]) -> Option<Vec<usize>> {
     let index_of: HashMap<&str, usize> =
-        nodes.iter().enumerate().map(|(index, node)| (node.id.as_str(), index)).collect();
+        nodes.iter().enumerate().map(|(index, node)| (strip(&node.id), index)).collect();
     let dependencies = |index: usize| -> Vec<usize> {
-        let known = nodes[index].depends_on.iter().filter_map(|id| index_of.get(id.as_str()).copied());
+        let known = nodes[index].depends_on.iter().filter_map(|id| index_of.get(strip(id)).copied());
         known.filter(|dependency| *dependency != index).collect()
     };
     let mut marks = vec![Mark::New; nodes.len()];
