@@ -1,7 +1,9 @@
 //! Version 1 to version 2. The two may hold the same, so what changes is the version, and with it the
 //! fingerprint; everything that the older writers left loose is brought into canonical form, and told.
 
-use stave_canon::Pointer;
+use std::collections::{HashMap, HashSet};
+
+use stave_canon::{Object, Pointer, Value};
 
 use crate::verify::{RuleViolation, verify};
 use crate::{SystemDocument, SystemVersion, strip};
@@ -69,5 +71,63 @@ pub fn migrate(document: &SystemDocument) -> Migration {
         open: verify(&migrated),
         document: migrated,
         changes,
+    }
+}
+
+/// What a document's file says that its migrated form does not: members that the form does not know, at the document, at
+/// its nodes and inside them. A member that is `null` says nothing.
+#[must_use]
+pub fn dropped(read: &Value, migrated: &SystemDocument) -> Vec<MigrationChange> {
+    let written = migrated.to_value();
+    let mut changes = Vec::new();
+    let (Some(before), Some(after)) = (read.as_object(), written.as_object()) else { return changes };
+    let list = |value: &Object| value.get("nodes").and_then(Value::as_array).map(<[Value]>::to_vec);
+    let id = |node: &Value| node.get("id").and_then(Value::as_str).map(|id| strip(id).to_owned());
+    members(before, after, &Pointer::root(), &mut changes);
+    let after = list(after).unwrap_or_default();
+    let by_id: HashMap<String, &Object> =
+        after.iter().filter_map(|node| Some((id(node)?, node.as_object()?))).collect();
+    for (index, node) in list(before).unwrap_or_default().iter().enumerate() {
+        let pointer = Pointer::root().key("nodes").index(index);
+        if let (Some(node), Some(kept)) = (node.as_object(), id(node).and_then(|id| by_id.get(&id).copied()))
+        {
+            members(node, kept, &pointer, &mut changes);
+        }
+    }
+    changes
+}
+
+/// The members of an object that are gone, and those of the objects in it.
+fn members(before: &Object, after: &Object, at: &Pointer, changes: &mut Vec<MigrationChange>) {
+    for (key, value) in before {
+        let pointer = at.key(key);
+        match (value, after.get(key)) {
+            // The nodes of the document have an order of their own.
+            _ if key == "nodes" && at.as_str().is_empty() => {}
+            (Value::Null, None) => {}
+            (_, None) => {
+                let what = format!("dropped: nothing here is called {key:?}");
+                changes.push(MigrationChange { pointer, what });
+            }
+            (Value::Object(before), Some(Value::Object(after))) => members(before, after, &pointer, changes),
+            (Value::Array(before), Some(Value::Array(after))) => items(before, after, &pointer, changes),
+            _ => {}
+        }
+    }
+}
+
+/// The same for the objects of a list. The canonical form may have sorted them, so a member is gone when none has it.
+fn items(before: &[Value], after: &[Value], at: &Pointer, changes: &mut Vec<MigrationChange>) {
+    let known: HashSet<&String> = after.iter().filter_map(Value::as_object).flat_map(Object::keys).collect();
+    for (index, item) in before.iter().enumerate() {
+        for (key, value) in item.as_object().into_iter().flatten() {
+            if !value.is_null() && !known.contains(key) {
+                let pointer = at.index(index).key(key);
+                changes.push(MigrationChange {
+                    pointer,
+                    what: format!("dropped: nothing here is called {key:?}"),
+                });
+            }
+        }
     }
 }

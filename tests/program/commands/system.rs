@@ -244,20 +244,31 @@ async fn levels_come_from_the_project_and_from_the_command_line() {
 async fn a_document_of_version_1_is_migrated_with_a_report() {
     let folder = Folder::new();
     let old = r#"{"schema_kind": "akc_ir", "schema_version": 1, "format_version": "1.0", "tenant_id": "t", "repo_id": "r",
-      "nodes": [{"id": "b", "tenant_id": "t", "name": " n ", "properties": {}, "depends_on": ["a", "a"]},
+      "owner": "plant", "note": null,
+      "nodes": [{"id": "b", "tenant_id": "t", "name": " n ", "colour": "red", "properties": {}, "depends_on": ["a", "a"]},
                 {"id": "a", "tenant_id": "t", "kind": "workflow", "name": "n", "properties": {}}]}"#;
     folder.write("old.json", old);
     let arguments = ["system", "migrate", "old.json", "--out", "new.json", "--json"];
     let report = stave(&folder, arguments).finish().await.exits(0).json();
     let places: Vec<Option<&str>> =
         items(&report, "changes").iter().map(|change| text(change, "pointer")).collect();
-    let wanted = ["/schema_version", "/format_version", "/nodes/0/name", "/nodes/0/depends_on", "/nodes"];
+    let wanted = [
+        "/schema_version",
+        "/format_version",
+        "/nodes/0/name",
+        "/nodes/0/depends_on",
+        "/nodes",
+        "/owner",
+        "/nodes/0/colour",
+    ];
     assert_eq!(places, wanted.map(Some), "{report}");
     assert_eq!(text(&items(&report, "open")[0], "code"), Some("system-wrong-contract"));
     assert_ne!(text(&report, "fingerprint_before"), text(&report, "fingerprint_after"));
     let shown = stave(&folder, ["system", "show", "new.json", "--json"]).finish().await.exits(0).json();
     assert_eq!(text(&shown, "fingerprint"), text(&report, "fingerprint_after"));
     assert_eq!(shown.get("schema_version"), Some(&2_i64.into()));
+    let again = stave(&folder, ["system", "migrate", "new.json", "--json"]).finish().await.exits(0).json();
+    assert_eq!(items(&again, "changes"), [], "what was migrated has nothing to drop");
 }
 
 #[tokio::test]

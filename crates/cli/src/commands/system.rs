@@ -5,7 +5,7 @@ mod show;
 
 use stave_canon::Value;
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, BundleVersion, specifications};
-use stave_system::migrate::migrate;
+use stave_system::migrate::{dropped, migrate};
 use stave_system::verify::{Concern, verify};
 use stave_system::{NodeKind, Places, SystemDocument};
 
@@ -109,7 +109,14 @@ fn bundle(arguments: &SystemBundle) -> Result<Exit, Stop> {
 
 fn migrated(arguments: &SystemMigrate) -> Result<Exit, Stop> {
     let document = documents::load(&arguments.file)?;
-    let migration = migrate(&document);
+    let mut migration = migrate(&document);
+    // A bundle's own members are not the document's.
+    let text = files::read_text(&arguments.file)?;
+    if !documents::is_bundle(&text)
+        && let Ok(read) = stave_canon::parse_untrusted(&text)
+    {
+        migration.changes.extend(dropped(&read, &migration.document));
+    }
     if let Some(path) = &arguments.out {
         let mut text = migration.document.to_file_text();
         text.push('\n');
