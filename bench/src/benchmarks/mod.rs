@@ -5,6 +5,7 @@ mod canonical;
 mod check;
 mod compile;
 mod conditions;
+mod emission;
 mod gate;
 mod gateway;
 mod prompt;
@@ -27,6 +28,7 @@ pub(crate) struct Benchmark {
 pub(crate) static BENCHMARKS: &[Benchmark] = &[
     check::BENCHMARK,
     compile::BENCHMARK,
+    emission::BENCHMARK,
     canonical::BENCHMARK,
     cache::BENCHMARK,
     conditions::BENCHMARK,
