@@ -9,7 +9,12 @@ use stave_exec::{Acceptance, Document};
 
 use crate::exit::Stop;
 use crate::files;
+use crate::project::Project;
 use crate::terminal::{self, Terminal};
+use crate::workflow;
+
+/// The time of a document that nobody keeps.
+pub(crate) const ANY_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// A file that was read, and what it holds or everything that is wrong with it.
 pub(crate) struct Read {
@@ -77,6 +82,36 @@ pub(crate) fn load(file: &Path, terminal: Terminal, json: bool) -> Result<Option
         terminal.stop(&Stop::invalid(message));
     }
     Ok(None)
+}
+
+/// What a workflow compiles to, with the policy beside it. What is wrong with either is reported, and there is nothing then.
+pub(crate) fn workflow_document(
+    file: &Path,
+    terminal: Terminal,
+    json: bool,
+) -> Result<Option<Document>, Stop> {
+    let text = files::read_text(file)?;
+    let mut sources = Sources::new();
+    let project = Project::of(file, &mut sources, &mut Vec::new())?;
+    let source = sources.add(file.display().to_string(), text.as_str());
+    let settings = &project.settings;
+    let (scopes, kinds) = (&settings.accepts, settings.step_kinds.as_slice());
+    let read = workflow::read(file, source, &text, ANY_TIME, scopes, kinds, &mut sources)?;
+    if read.document.is_none() {
+        let found = read.diagnostics.into_iter().chain(read.of_policy);
+        let errors: Vec<Diagnostic> = found.filter(Diagnostic::is_error).collect();
+        report(&errors, &sources, terminal, json);
+    }
+    Ok(read.document)
+}
+
+/// Shows errors to whoever asked for a document.
+pub(crate) fn report(errors: &[Diagnostic], sources: &Sources, terminal: Terminal, json: bool) {
+    if json {
+        terminal::out(render::json::render(errors, sources).trim_end());
+    } else {
+        terminal::error_styled(render::terminal::render(errors, sources, terminal.stderr).trim_end());
+    }
 }
 
 /// Findings for machines.

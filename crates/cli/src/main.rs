@@ -17,6 +17,7 @@ mod differences;
 mod exec_document;
 mod file_limit;
 mod findings;
+mod flows_only;
 mod gateway_record;
 mod outcome;
 mod period;

@@ -2,6 +2,7 @@
 
 use stave_canon::Value;
 
+use crate::wdl::{WdlPolicy, bake};
 use crate::{Document, DocumentEdge, DocumentNode};
 
 /// The difference from one document to another. The time of generation is not part of it.
@@ -51,6 +52,62 @@ pub fn diff(before: &Document, after: &Document) -> DocumentDiff {
     difference.removed_edges = missing(&before.graph.edges, &after.graph.edges);
     compare(&frame(before), &frame(after), "", &mut difference.other);
     difference
+}
+
+/// Compares what two workflows compile to. Where a step or a statement stands in its file is no difference.
+#[must_use]
+pub fn diff_workflows(before: &Document, after: &Document) -> DocumentDiff {
+    diff(&without_places(before), &without_places(after))
+}
+
+/// Compares two policies by what they decide: pointers into the baked policy. Where a statement stands is no difference.
+#[must_use]
+pub fn diff_policies(before: &WdlPolicy, after: &WdlPolicy) -> Vec<String> {
+    let baked = |policy: &WdlPolicy| {
+        let mut value = Value::Object(bake(policy, "", ""));
+        remove_places(&mut value);
+        value.pointer("/policy").cloned().unwrap_or_default()
+    };
+    let mut pointers = Vec::new();
+    compare(&baked(before), &baked(after), "", &mut pointers);
+    pointers
+}
+
+fn without_places(document: &Document) -> Document {
+    let mut document = document.clone();
+    document.metadata.source_file = String::new();
+    for node in &mut document.graph.nodes {
+        node.extra.shift_remove("origin");
+    }
+    let mut policy = Value::Object(std::mem::take(&mut document.constants.policy));
+    remove_places(&mut policy);
+    if let Value::Object(policy) = policy {
+        document.constants.policy = policy;
+    }
+    document
+}
+
+/// Takes the places out of a baked policy: those of its statements and options, and the name of its file.
+fn remove_places(baked: &mut Value) {
+    let Some(policy) = baked.as_object_mut().and_then(|baked| baked.get_mut("policy")) else { return };
+    let Some(policy) = policy.as_object_mut() else { return };
+    policy.shift_remove("metadata");
+    let params = policy.get_mut("params").and_then(Value::as_object_mut);
+    if let Some(Value::Array(statements)) = params.and_then(|params| params.get_mut("evaluate")) {
+        statements.iter_mut().for_each(remove_statement_places);
+    }
+}
+
+fn remove_statement_places(statement: &mut Value) {
+    let Some(statement) = statement.as_object_mut() else { return };
+    for key in ["line", "column", "filename"] {
+        statement.shift_remove(key);
+    }
+    for key in ["then", "else", "options"] {
+        if let Some(Value::Array(statements)) = statement.get_mut(key) {
+            statements.iter_mut().for_each(remove_statement_places);
+        }
+    }
 }
 
 /// The edges of one list that the other does not have, each as often as it is missing.

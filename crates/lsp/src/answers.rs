@@ -147,6 +147,7 @@ fn at_position(
     let Some(document) = documents.get_mut(&uri) else {
         return Err(format!("`{}` is not open", uri.as_str()));
     };
+    document.prepare(uri.as_str(), settings);
     let offset = document.places.offset(&document.text, position);
     answer(document, &settings.options(uri.as_str()), offset, &uri)
 }
@@ -162,6 +163,7 @@ fn in_document(
     let Some(document) = documents.get_mut(&uri) else {
         return Err(format!("`{}` is not open", uri.as_str()));
     };
+    document.prepare(uri.as_str(), settings);
     answer(document, &settings.options(uri.as_str()), &uri, params)
 }
 
@@ -245,6 +247,9 @@ fn code_actions(document: &mut Document, options: &CheckOptions, uri: &Uri, para
 
 /// One edit that puts the whole text in its canonical layout; none when it is, or when it cannot be read.
 fn formatted(document: &Document) -> Vec<TextEdit> {
+    if !document.is_flow {
+        return Vec::new();
+    }
     let Ok(text) = stave_flow::format(stave_diag::SourceId(0), &document.text, FormatOptions::default())
     else {
         return Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
+use stave_diag::Diagnostic;
 use stave_flow::CheckOptions;
 use stave_flow::service::Analysis;
 
@@ -12,6 +13,12 @@ use crate::LineIndex;
 pub trait CheckOptionsSource {
     /// The options for a document, by its URI.
     fn options(&self, uri: &str) -> CheckOptions;
+
+    /// The findings of a text that is not a flow; `None` for flows.
+    fn other_findings(&self, uri: &str, text: &str) -> Option<Vec<Diagnostic>> {
+        let _ = (uri, text);
+        None
+    }
 }
 
 /// One open document.
@@ -21,6 +28,7 @@ pub(crate) struct Document {
     pub(crate) places: LineIndex,
     /// Made when something is asked about the text.
     analysis: Option<Analysis>,
+    pub(crate) is_flow: bool,
     /// Whether the editor has not been told about this text's findings.
     pub(crate) is_stale: bool,
 }
@@ -31,7 +39,7 @@ pub(crate) struct Documents(HashMap<String, Document>);
 impl Documents {
     pub(crate) fn open(&mut self, uri: &Uri, version: i32, text: String) {
         let places = LineIndex::new(&text);
-        let document = Document { version, text, places, analysis: None, is_stale: true };
+        let document = Document { version, text, places, analysis: None, is_flow: true, is_stale: true };
         self.0.insert(uri.as_str().to_owned(), document);
     }
 
@@ -73,6 +81,16 @@ impl Documents {
 }
 
 impl Document {
+    /// Has a text that is not a flow judged by whoever knows its language. Nothing else can be asked about it.
+    pub(crate) fn prepare(&mut self, uri: &str, settings: &dyn CheckOptionsSource) {
+        if self.analysis.is_none()
+            && let Some(diagnostics) = settings.other_findings(uri, &self.text)
+        {
+            self.analysis = Some(Analysis::of_findings(self.text.clone(), diagnostics));
+            self.is_flow = false;
+        }
+    }
+
     pub(crate) fn analysis(&mut self, options: &CheckOptions) -> &Analysis {
         self.analysis.get_or_insert_with(|| Analysis::new(self.text.clone(), options))
     }

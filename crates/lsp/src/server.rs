@@ -256,6 +256,7 @@ fn publish(
     for (uri, document) in documents.stale() {
         document.is_stale = false;
         let version = document.version;
+        document.prepare(uri, settings);
         let findings = answers::findings(uri, document, &settings.options(uri));
         told.push((uri.to_owned(), findings, version));
     }

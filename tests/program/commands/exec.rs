@@ -246,3 +246,25 @@ async fn a_document_of_a_later_version_runs_with_a_warning_and_its_transition_is
     stave(&folder, ["exec", "validate", "later.ir.json"]).finish().await.exits(2);
     stave(&folder, ["exec", "validate", "later.ir.json", "--additive"]).finish().await.exits(0);
 }
+
+#[tokio::test]
+async fn workflows_and_policies_are_compared_by_what_they_do() {
+    const POLICY: &str = "version: 1\narms:\n  a:\n    x: 1\nevaluate:\n  y = arms.active.x\nemit:\n  y: y\n";
+    let folder = Folder::new();
+    folder.write("before.wdl", WORKFLOW);
+    folder.write("moved.wdl", WORKFLOW.replace("inputs:", "# a note\n\ninputs:"));
+    folder.write("after.wdl", WORKFLOW.replace("/read", "/measure"));
+    folder.write("a/p.pdl", POLICY);
+    folder.write("b/p.pdl", POLICY.replace("evaluate:", "# a note\nevaluate:"));
+    folder.write("c/p.pdl", POLICY.replace("  y: y", "  y: y + 1"));
+    for (before, after) in [("before.wdl", "moved.wdl"), ("a/p.pdl", "b/p.pdl")] {
+        let same = stave(&folder, ["diff", before, after]).finish().await.exits(0);
+        assert_eq!(same.stdout, "", "{same}");
+    }
+    let changed = stave(&folder, ["diff", "before.wdl", "after.wdl"]).finish().await.exits(1);
+    assert_eq!(changed.stdout.trim_end(), "~ node read: /with/url", "{changed}");
+    let changed = stave(&folder, ["diff", "a/p.pdl", "c/p.pdl", "--json"]).finish().await.exits(1).json();
+    assert_eq!(items(&changed, "other"), [Value::from("/params/emit/y")], "{changed}");
+    let unlike = stave(&folder, ["diff", "before.wdl", "a/p.pdl"]).finish().await.exits(2);
+    assert!(unlike.stderr.contains("same kind"), "{unlike}");
+}

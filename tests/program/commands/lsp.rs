@@ -21,6 +21,10 @@ const URI: &str = "file:///flows/support.yaml";
 
 impl Editor {
     fn open(text: &str) -> Self {
+        Editor::open_as(URI, text)
+    }
+
+    fn open_as(uri: &str, text: &str) -> Self {
         let folder = Folder::new();
         let mut child = Command::new(env!("CARGO_BIN_EXE_stave"))
             .arg("lsp")
@@ -35,7 +39,7 @@ impl Editor {
         let answer = editor.ask("initialize", json!({"capabilities": {}}));
         assert_eq!(answer.pointer("/capabilities/hoverProvider"), Some(&json!(true)));
         editor.tell("initialized", json!({}));
-        let document = json!({"uri": URI, "languageId": "yaml", "version": 1, "text": text});
+        let document = json!({"uri": uri, "languageId": "yaml", "version": 1, "text": text});
         editor.tell("textDocument/didOpen", json!({"textDocument": document}));
         editor
     }
@@ -318,4 +322,28 @@ fn properties_and_deployed_fields_are_explained_and_renamed() {
         }
     }
     editor.close();
+}
+
+#[test]
+fn workflows_and_policies_have_the_findings_of_their_own_checker() {
+    let workflow = "version: 1\nworkflow: a\nsteps:\n  - one(http.get):\n      url: $input.place\n";
+    let policy = "version: 1\narms:\n  a:\n    x: 1\nevaluate:\n  y = arms.active.z\nemit:\n  y: y\n";
+    for (uri, text, wanted, under) in [
+        ("file:///flows/a.wdl", workflow, "wdl-missing-input", "$input.place"),
+        ("file:///flows/a.pdl", policy, "pdl-unknown-field", "z"),
+    ] {
+        let mut editor = Editor::open_as(uri, text);
+        let findings = editor.findings();
+        assert_eq!(codes(&findings), [wanted]);
+        assert_eq!(cut(text, &findings[0]["range"]), under);
+        let document = json!({"textDocument": {"uri": uri}, "options": {"tabSize": 2, "insertSpaces": true}});
+        assert_eq!(
+            editor.ask("textDocument/formatting", document),
+            json!([]),
+            "a flow's layout is not its own"
+        );
+        let symbols = editor.ask("textDocument/documentSymbol", json!({"textDocument": {"uri": uri}}));
+        assert_eq!(symbols, json!([]));
+        editor.close();
+    }
 }

@@ -11,7 +11,7 @@ use crate::args::exec::Diff as ExecDiff;
 use crate::differences;
 use crate::exit::{Exit, Stop};
 use crate::files;
-use crate::source_kind::is_exec_document;
+use crate::source_kind::{SourceKind, is_exec_document};
 use crate::system_documents::is_bundle;
 use crate::terminal::{self, Terminal};
 
@@ -40,12 +40,14 @@ impl Diff {
     }
 }
 
-/// Which line of the stave a document is on.
+/// What kind of document a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Flow,
     Exec,
     System,
+    Workflow,
+    Policy,
 }
 
 pub(crate) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
@@ -57,19 +59,27 @@ pub(crate) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
             let documents = ExecDiff { before: before.clone(), after: after.clone(), json: *json };
             differences::exec::diff(&documents, terminal)
         }
+        (Kind::Workflow, Kind::Workflow) => {
+            let sources = ExecDiff { before: before.clone(), after: after.clone(), json: *json };
+            differences::exec::diff_workflows(&sources, terminal)
+        }
+        (Kind::Policy, Kind::Policy) => {
+            let sources = ExecDiff { before: before.clone(), after: after.clone(), json: *json };
+            differences::exec::diff_policies(&sources, terminal)
+        }
         (Kind::System, Kind::System) => {
             let documents = SystemDiff { before: before.clone(), after: after.clone(), json: *json };
             differences::system::diff(&documents)
         }
         (one, other) => {
             let message = format!(
-                "{} is a document of the {} line and {} of the {} line",
+                "{} holds a document of the kind `{}` and {} one of the kind `{}`",
                 before.display(),
                 one.word(),
                 after.display(),
                 other.word()
             );
-            Err(Stop::invalid(message).help("compare two documents of the same line"))
+            Err(Stop::invalid(message).help("compare two documents of the same kind"))
         }
     }
 }
@@ -80,6 +90,8 @@ impl Kind {
             Kind::Flow => "flow",
             Kind::Exec => "exec",
             Kind::System => "system",
+            Kind::Workflow => "workflow",
+            Kind::Policy => "policy",
         }
     }
 }
@@ -87,6 +99,11 @@ impl Kind {
 fn kind(path: &Path, text: &str) -> Kind {
     if is_exec_document(path, text) {
         return Kind::Exec;
+    }
+    match SourceKind::of(path) {
+        Some(SourceKind::Workflow) => return Kind::Workflow,
+        Some(SourceKind::Policy) => return Kind::Policy,
+        Some(SourceKind::Flow) | None => {}
     }
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     let is_system = is_json && (is_bundle(text) || is_document(text));

@@ -11,6 +11,7 @@ use stave_flow::edit::{EditError, EditRequest, Edited, FlowEdit, apply};
 use crate::edit_model;
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::flows_only::require_flow;
 use crate::project::Project;
 use crate::terminal::{self, Terminal};
 
@@ -66,6 +67,7 @@ pub(crate) fn edit(arguments: &Edit, terminal: Terminal) -> Result<Exit, Stop> {
         terminal::out(&stave_canon::pretty_insertion_utf8(&stave_flow::edit::request_schema()));
         return Ok(Exit::Fine);
     };
+    require_flow(file, "edit")?;
     let text = files::read_text(file)?;
     let mut sources = Sources::new();
     let project = Project::of(file, &mut sources, &mut Vec::new())?;

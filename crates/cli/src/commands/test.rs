@@ -12,10 +12,15 @@ pub(crate) use arguments::Test;
 use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::flows_only::require_flow;
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
+    // Folders may hold other sources beside flows; a file that is named is meant.
+    for path in paths.iter().filter(|path| !path.is_dir()) {
+        require_flow(path, "test")?;
+    }
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
     let mut flows = Vec::new();

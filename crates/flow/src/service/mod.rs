@@ -46,6 +46,12 @@ impl Analysis {
         Analysis { tree: parsed.tree, flow: parsed.flow, diagnostics: parsed.diagnostics, occurrences, text }
     }
 
+    /// A text of another language, with what its own checker found.
+    #[must_use]
+    pub fn of_findings(text: String, diagnostics: Vec<Diagnostic>) -> Self {
+        Analysis { text, tree: None, flow: None, diagnostics, occurrences: Vec::new() }
+    }
+
     /// The name under an offset. The end of a name belongs to it, as a cursor stands there after typing.
     #[must_use]
     pub fn occurrence_at(&self, offset: usize) -> Option<&Occurrence> {
