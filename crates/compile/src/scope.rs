@@ -98,7 +98,8 @@ fn run_id(
     input_hashes: &BTreeMap<String, String>,
 ) -> String {
     // The settings that outputs are made from; others, such as those of signing, change none.
-    let settings = (&project.settings.default_model, project.settings.checks, &project.settings.deploy);
+    let own = &project.settings;
+    let settings = (&own.default_model, own.checks, &own.deploy, project.bundle_options());
     let mut whole = format!("{tenant_id}\n{repo_id}\n{settings:?}");
     for flow in flows {
         whole.push_str(&format!("\n{}\n{}", flow.file_name, flow.text));

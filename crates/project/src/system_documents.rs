@@ -11,6 +11,9 @@ use crate::exit::Stop;
 use crate::files;
 use crate::project::Project;
 
+/// The ending of a bundle's name in an output tree.
+const BUNDLE_ENDING: &str = ".runtime_bundle.json";
+
 /// The largest document that is read.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
@@ -75,7 +78,16 @@ pub fn system_of(artefact: Artefact, path: &Path, project: &Project) -> Result<S
 
 /// The document of a bundle: the one it refers to when that lies where it should, else the inline one.
 pub fn document_of(bundle: &Bundle, file: &Path, project: &Project) -> Result<SystemDocument, Stop> {
-    let run_id = plain_run_id(bundle)?;
+    document_of_run(plain_run_id(bundle)?, bundle, file, project)
+}
+
+/// The document of a bundle, beside which the files of this run lie.
+pub fn document_of_run(
+    run_id: &str,
+    bundle: &Bundle,
+    file: &Path,
+    project: &Project,
+) -> Result<SystemDocument, Stop> {
     let beside = root_of(file).map(|root| root.join(ir_path(run_id))).filter(|path| path.is_file());
     if let Some(path) = beside {
         let document = SystemDocument::from_text(&read(&path)?)
@@ -98,6 +110,16 @@ pub fn plain_run_id(bundle: &Bundle) -> Result<&str, Stop> {
         return Err(Stop::refused(format!("the run id {run_id:?} could leave its folder")));
     }
     Ok(run_id)
+}
+
+/// The run whose files lie beside a bundle: the one that the file's name says in an output tree, else the bundle's own.
+pub fn run_id_beside<'b>(bundle: &'b Bundle, file: &'b Path) -> Result<&'b str, Stop> {
+    let name = file.file_name().and_then(|name| name.to_str());
+    let named = name.and_then(|name| name.strip_suffix(BUNDLE_ENDING)).filter(|run_id| !run_id.is_empty());
+    match named.filter(|_| root_of(file).is_some()) {
+        Some(run_id) => Ok(run_id),
+        None => plain_run_id(bundle),
+    }
 }
 
 /// The folder that a bundle at `.akc/runtime/…` lies in.

@@ -1,5 +1,6 @@
 //! What the system line promises, one module per subject.
 
+mod bundle_edits;
 mod bundles;
 #[path = "../../shape/tests/changed.rs"]
 mod changed;

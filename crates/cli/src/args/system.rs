@@ -133,9 +133,9 @@ pub(crate) struct SystemBundle {
     /// The run that the bundle is for
     #[arg(long)]
     pub(crate) run_id: String,
-    /// The bundle's schema version, 1 to 4
-    #[arg(long, default_value_t = 4, value_name = "N")]
-    pub(crate) schema_version: i64,
+    /// The bundle's schema version, 1 to 4; the project's when absent
+    #[arg(long, value_name = "N")]
+    pub(crate) schema_version: Option<i64>,
     /// Put the whole document into the bundle
     #[arg(long)]
     pub(crate) embed_system_ir: bool,

@@ -24,7 +24,7 @@ use crate::files;
 use crate::findings::{self, Findings};
 use crate::ports::SystemClock;
 use crate::signing_keys::{read_public, read_secret};
-use crate::system_documents::{self as documents, plain_run_id, root_of};
+use crate::system_documents::{self as documents, root_of, run_id_beside};
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn bundle(arguments: &args::Bundle, terminal: Terminal) -> Result<Exit, Stop> {
@@ -48,7 +48,8 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
             return Ok(findings.print(arguments.json, terminal));
         }
     };
-    let document = document_of(&bundle, arguments)?;
+    let run_id = run_id_beside(&bundle, &arguments.file)?;
+    let document = document_of(&bundle, run_id, arguments)?;
     let beside = |path: String| -> Result<Option<Value>, Stop> {
         let Some(path) = root_of(&arguments.file).map(|root| root.join(path)) else { return Ok(None) };
         // A link to nowhere, a pipe or a device is no file that is not there.
@@ -60,7 +61,6 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
             .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))?;
         Ok(Some(value))
     };
-    let run_id = plain_run_id(&bundle)?;
     let manifest = beside(manifest_path(run_id))?;
     let derived = Derived::of(&document, &bundle, manifest.as_ref(), run_id);
     let beside_or = |path: String, made: Option<&Value>| Ok(beside(path)?.or_else(|| made.cloned()));
@@ -100,8 +100,11 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
         // An edited bundle differs from the hash in its manifest. Where its own members say what was edited, that is enough.
         let faults = comparison.faults(read, exec_hash).into_iter();
         let of_bundle = format!("`{}`", bundle_path(run_id));
+        // Another run's manifest disagrees with everything, and the issue names the run.
+        let is_misnamed = issues.iter().any(|issue| issue.pointer.as_str() == "/run_id");
         let faults = faults.filter(|fault| {
-            issues.is_empty() || !(fault.contains("`runtime_bundle/sha256`") || fault.contains(&of_bundle))
+            issues.is_empty()
+                || !(is_misnamed || fault.contains("`runtime_bundle/sha256`") || fault.contains(&of_bundle))
         });
         for message in faults {
             let level = policies.level(Check::ArtifactConsistency);
@@ -143,10 +146,10 @@ impl Derived {
 }
 
 /// The document to compare with: the one that is named, else the bundle's own.
-fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<SystemDocument, Stop> {
+fn document_of(bundle: &Bundle, run_id: &str, arguments: &BundleCheck) -> Result<SystemDocument, Stop> {
     match &arguments.ir {
         Some(path) => documents::load(path),
-        None => documents::document_of(bundle, &arguments.file, &project_of(&arguments.file)?),
+        None => documents::document_of_run(run_id, bundle, &arguments.file, &project_of(&arguments.file)?),
     }
 }
 

@@ -65,10 +65,12 @@ fn validate(arguments: &SystemValidate, terminal: Terminal) -> Result<Exit, Stop
 
 fn bundle(arguments: &SystemBundle) -> Result<Exit, Stop> {
     let document = documents::load(&arguments.file)?;
-    let version = BundleVersion::of(arguments.schema_version).ok_or_else(|| {
-        Stop::invalid(format!("there is no bundle schema version {}", arguments.schema_version))
-            .help("give 1, 2, 3 or 4")
-    })?;
+    let own = admission::project_of(&arguments.file)?.bundle_options();
+    let version = arguments.schema_version.map(|number| {
+        BundleVersion::of(number).ok_or_else(|| {
+            Stop::invalid(format!("there is no bundle schema version {number}")).help("give 1, 2, 3 or 4")
+        })
+    });
     let specifications = specifications(&arguments.run_id, &document);
     let intent = document.nodes.iter().any(|node| node.kind == NodeKind::Intent);
     let intent = (intent || arguments.allow_network).then(|| stave_lower::system_intent(&document));
@@ -80,11 +82,11 @@ fn bundle(arguments: &SystemBundle) -> Result<Exit, Stop> {
         coordination: &specifications.coordination,
         delivery_plan: None,
         options: BundleOptions {
-            version,
-            embed_system_ir: arguments.embed_system_ir,
-            embed_coordination_spec: true,
-            strict_alignment: arguments.strict_alignment,
+            version: version.transpose()?.unwrap_or(own.version),
+            embed_system_ir: own.embed_system_ir || arguments.embed_system_ir,
+            strict_alignment: own.strict_alignment || arguments.strict_alignment,
             deploy_targets_from_ir_only: arguments.deploy_targets_from_ir_only,
+            ..own
         },
     })
     .map_err(|error| {

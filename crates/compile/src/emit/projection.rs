@@ -11,7 +11,7 @@ use stave_lower::{
 };
 use stave_project::Project;
 use stave_project::exit::Stop;
-use stave_system::bundle::{Bundle, BundleOptions, BundleSource, Intent, Specifications, specifications};
+use stave_system::bundle::{Bundle, BundleSource, Intent, Specifications, specifications};
 use stave_system::policy::Level;
 use stave_system::verify::{Concern, verify};
 use stave_system::{SystemDocument, strip};
@@ -142,7 +142,6 @@ impl Projection<'_> {
     pub(super) fn bundle(&self) -> Result<Bundled, Stop> {
         let specifications = specifications(&self.scope.run_id, &self.document);
         let intent = system_intent(&self.document);
-        let policies = self.scope.project.settings.checks;
         let bundle = Bundle::emit(BundleSource {
             run_id: &self.scope.run_id,
             document: &self.document,
@@ -150,10 +149,7 @@ impl Projection<'_> {
             orchestration: &specifications.orchestration,
             coordination: &specifications.coordination,
             delivery_plan: None,
-            options: BundleOptions {
-                strict_alignment: policies.intent_alignment == Level::Error,
-                ..BundleOptions::default()
-            },
+            options: self.scope.project.bundle_options(),
         })
         .map_err(|error| Stop::invalid(error.to_string()))?;
         Ok(Bundled { bundle, specifications, intent })

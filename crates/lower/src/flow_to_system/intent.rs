@@ -3,7 +3,9 @@
 use stave_canon::{Object, Value};
 use stave_flow::model::{Flow, Text};
 use stave_system::model::OperationalContract;
-use stave_system::{BlankPart, NodeKind, SystemDocument, SystemNode, acceptance_contract_id, stable_node_id};
+use stave_system::{
+    BlankPart, NodeKind, SystemDocument, SystemNode, acceptance_contract_id, stable_node_id, strip,
+};
 
 use super::{Lowering, SystemFlow, rows};
 
@@ -75,11 +77,13 @@ pub(super) fn spec(document: &SystemDocument) -> Value {
         [only] => only.name.as_str(),
         _ => document.repo_id.as_str(),
     };
-    let goals: Vec<&str> = intents
-        .iter()
-        .filter_map(|node| node.properties.get("goal_statement").and_then(Value::as_str))
-        .collect();
-    let goal = if goals.is_empty() { Value::Null } else { goals.join("\n").into() };
+    // A flow without a description is for what its name says. An intent without a goal is invalid to other readers.
+    let goal_of = |node: &&'_ SystemNode| -> String {
+        let stated = node.properties.get("goal_statement").and_then(Value::as_str);
+        stated.filter(|goal| !strip(goal).is_empty()).unwrap_or(&node.name).to_owned()
+    };
+    let goals: Vec<String> = intents.iter().map(goal_of).collect();
+    let goal: Value = if goals.is_empty() { id.into() } else { goals.join("\n").into() };
     let criteria: Vec<Value> = intents
         .iter()
         .filter_map(|node| node.properties.get("active_success_criteria").and_then(Value::as_array))

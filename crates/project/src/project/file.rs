@@ -19,7 +19,7 @@ use super::mcp::McpTable;
 use super::opcua::OpcuaTable;
 use super::secrets::{ContextTable, SecretsTable};
 use super::stores::{FeatureTable, HopsworksTable, StateTable};
-use super::system::{Checks, DeployTable, SigningTable};
+use super::system::{BundleTable, Checks, DeployTable, SigningTable};
 use super::{PromptSettings, TelemetrySettings};
 
 /// What a project sets. Every table and key may be left out.
@@ -67,6 +67,8 @@ pub(super) struct ProjectFile {
     pub(super) checks: Checks,
     #[shape(default)]
     pub(super) signing: SigningTable,
+    #[shape(default)]
+    pub(super) bundle: BundleTable,
     #[shape(default)]
     pub(super) deploy: DeployTable,
     #[shape(default)]

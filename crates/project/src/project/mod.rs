@@ -30,6 +30,7 @@ use stave_llm::prices::PriceRow;
 use stave_lower::DefaultModel;
 use stave_runtime::RunLimits;
 use stave_shape::Shape;
+use stave_system::bundle::BundleOptions;
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::CheckPolicies;
 
@@ -102,6 +103,8 @@ pub struct Settings {
     /// How strictly system documents and bundles are checked.
     pub checks: CheckPolicies,
     pub signing: Signing,
+    /// How runtime bundles are made, but for what follows from the checks.
+    pub bundle_options: BundleOptions,
     pub deploy: DeployOptions,
     pub gateway: GatewaySettings,
     pub telemetry: TelemetrySettings,

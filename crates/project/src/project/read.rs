@@ -76,6 +76,7 @@ impl Settings {
             prompt: file.prompt,
             checks: file.checks.0,
             signing: file.signing.signing(),
+            bundle_options: file.bundle.options(),
             deploy: file.deploy.options(),
             gateway: file.gateway.settings(),
             telemetry: file.telemetry,

@@ -10,6 +10,7 @@ use stave_shape::{
     Definitions, Described, FaultKind, FieldLimits, Null, ObjectSchema, Pattern, Place, Reader, Shape,
     ValueKind, ValueNode, integer_schema,
 };
+use stave_system::bundle::{BundleOptions, BundleVersion};
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::{Check, CheckPolicies, Level};
 use stave_system::sign::{Minimums, PublicKey, TrustSettings};
@@ -47,6 +48,12 @@ impl Project {
             .or_else(folder)
             .filter(|name| !name.trim().is_empty())
             .unwrap_or_else(|| LOCAL.to_owned())
+    }
+
+    /// How the project's runtime bundles are made.
+    pub fn bundle_options(&self) -> BundleOptions {
+        let strict_alignment = self.settings.checks.level(Check::IntentAlignment) == Level::Error;
+        BundleOptions { strict_alignment, ..self.settings.bundle_options }
     }
 
     /// Tenant and repository in letters that folders and keys are made of. Different names stay different.
@@ -212,6 +219,33 @@ impl SigningTable {
                 unversioned: self.unversioned,
             },
             key: self.key,
+        }
+    }
+}
+
+/// How runtime bundles are made.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct BundleTable {
+    /// The schema version of bundles.
+    #[shape(min = 1, max = 4, unset = 4u64)]
+    version: Option<u64>,
+    /// Whether a bundle holds the whole system document.
+    #[shape(default)]
+    embed_system_ir: bool,
+    /// Whether a bundle of version 4 holds the coordination.
+    #[shape(default)]
+    coordination_spec: bool,
+}
+
+impl BundleTable {
+    pub(super) fn options(&self) -> BundleOptions {
+        let version = self.version.and_then(|number| i64::try_from(number).ok()).and_then(BundleVersion::of);
+        BundleOptions {
+            version: version.unwrap_or_default(),
+            embed_system_ir: self.embed_system_ir,
+            embed_coordination_spec: self.coordination_spec,
+            ..BundleOptions::default()
         }
     }
 }

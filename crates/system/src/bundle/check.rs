@@ -1,12 +1,14 @@
 //! Compares a bundle with the document and the specifications it was made from: one file per rule.
 //!
-//! Every rule looks at the whole bundle and reports all it finds; none stops another.
+//! Every rule looks at the whole bundle and reports all it finds; none stops another. A bundle repeats most facts, so one
+//! edit can break several rules: where the bundle can be made again, [`consequences`] keeps one finding per edit.
 
 mod bundle_intent_mismatch;
 mod bundle_ir_mismatch;
 mod bundle_misaligned_deployment;
 mod bundle_network_mismatch;
 mod bundle_unknown_reference;
+mod consequences;
 mod content;
 mod derived;
 mod scope;
@@ -48,13 +50,9 @@ pub struct BundleComparison<'s> {
 #[must_use]
 pub fn check(subject: BundleComparison<'_>) -> Vec<Issue> {
     let mut issues = Issues { subject, found: Vec::new() };
-    for (pointer, message) in version_faults(subject.bundle) {
-        issues.add(codes::BUNDLE_BAD_SHAPE, pointer, message);
-    }
     scope::check(&mut issues);
     bundle_ir_mismatch::check(&mut issues);
     specifications::check(&mut issues);
-    bundle_unknown_reference::check(&mut issues);
     // What is made again from the document's own intent is compared exactly, which says more than these two rules.
     if subject.derivation.is_none_or(|derivation| derivation.intent.is_none()) {
         bundle_intent_mismatch::check(&mut issues);
@@ -62,8 +60,34 @@ pub fn check(subject: BundleComparison<'_>) -> Vec<Issue> {
     }
     content::check(&mut issues);
     bundle_misaligned_deployment::check(&mut issues);
-    derived::check(&mut issues);
+    if let Some(made) = derived::check(&mut issues) {
+        consequences::remove(&mut issues, &made);
+    }
+    // These rules judge the specifications and the version, which no other finding explains.
+    for (pointer, message) in version_faults(subject.bundle) {
+        issues.add(codes::BUNDLE_BAD_SHAPE, pointer, message);
+    }
+    bundle_unknown_reference::check(&mut issues);
+    derived::specifications(&mut issues);
     issues.found
+}
+
+/// The run that a bundle is of. The bundle repeats the id, so that one edited place does not change the answer.
+fn run_id(bundle: &Value) -> &str {
+    let in_path = |pointer: &str, begins: &str, ends: &str| {
+        bundle.pointer(pointer)?.as_str()?.strip_prefix(begins)?.strip_suffix(ends)
+    };
+    let own = text(bundle, "run_id");
+    let places = [
+        own,
+        bundle.get("runtime_policy_envelope").and_then(|envelope| text(envelope, "run_id")),
+        in_path("/system_ir_ref/path", ".akc/ir/", ".json"),
+        in_path("/coordination_ref/path", ".akc/agents/", ".coordination.json"),
+    ];
+    let votes = |id: &str| places.iter().flatten().filter(|place| **place == id).count();
+    let own = own.unwrap_or_default();
+    let other = places.into_iter().flatten().max_by_key(|id| votes(id)).unwrap_or_default();
+    if votes(other) > votes(own) { other } else { own }
 }
 
 /// The schema version is one that exists, and the schema id says the same.

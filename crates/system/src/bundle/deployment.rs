@@ -36,9 +36,10 @@ fn row(node: &SystemNode, delivery_plan: Option<&Value>) -> Value {
         id.map(strip) == Some(strip(&node.id))
     });
     let part = |key: &str| target.and_then(|target| target.get(key));
-    let environments = match part("environment_support").and_then(Value::as_object) {
-        Some(environments) => {
-            let mut names: Vec<&str> = environments.keys().map(String::as_str).collect();
+    let paths = part("supported_delivery_paths").filter(|paths| paths.as_object().is_some());
+    let environments = match paths.and_then(Value::as_object) {
+        Some(paths) => {
+            let mut names: Vec<&str> = paths.keys().map(String::as_str).collect();
             names.sort_unstable();
             names
         }
@@ -49,7 +50,7 @@ fn row(node: &SystemNode, delivery_plan: Option<&Value>) -> Value {
     let target_class = part("target_class").and_then(Value::as_str).unwrap_or("unknown");
     row.insert("target_class".into(), target_class.into());
     row.insert("environment_support".into(), environments.into());
-    row.insert("delivery_paths".into(), part("delivery_paths").cloned().unwrap_or(local));
+    row.insert("delivery_paths".into(), paths.cloned().unwrap_or(local));
     let profile = target.map(stable_json_fingerprint);
     row.insert("operational_profile_fingerprint".into(), profile.into());
     Value::Object(row)

@@ -75,9 +75,11 @@ fn drift(issues: &mut Issues<'_>, row: &Value, node: &Value, pointer: &Pointer) 
             (_, found) => found,
         };
         if found.as_ref() != Some(&wanted) {
-            let place = if found.is_some() { pointer.key(key) } else { pointer.clone() };
             let id = text(node, "id").unwrap_or_default();
-            issues.misaligned(place, format!("`{key}` of {id:?} is not {wanted}, as the node has it"));
+            issues.misaligned(
+                pointer.key(key),
+                format!("`{key}` of {id:?} is not {wanted}, as the node has it"),
+            );
         }
     }
 }

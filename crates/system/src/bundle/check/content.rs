@@ -24,7 +24,7 @@ fn nodes<'s>(issues: &mut Issues<'s>) -> Vec<&'s SystemNode> {
         issues.subject.document.nodes.iter().map(|node| (strip(&node.id), node)).collect();
     let pointer = Pointer::root().key("referenced_ir_nodes");
     if issues.member("referenced_ir_nodes").and_then(Value::as_array).is_none() {
-        issues.add(codes::BUNDLE_BAD_SHAPE, Pointer::root(), "`referenced_ir_nodes` is missing or no array");
+        issues.add(codes::BUNDLE_BAD_SHAPE, pointer.clone(), "`referenced_ir_nodes` is missing or no array");
     }
     let mut seen = BTreeSet::new();
     let mut referenced = Vec::new();

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use stave_canon::{Object, Pointer, Value};
 
-use super::{Issues, text};
+use super::{Issues, run_id, text};
 use crate::bundle::emit::{BundleError, BundleOptions, BundleSource, Intent};
 use crate::bundle::{Bundle, BundleVersion, Specifications};
 use crate::codes;
@@ -34,8 +34,10 @@ const COMPARED: [&str; 12] = [
     "coordination_spec",
 ];
 
-/// Members among them that name something by path and hash.
-const REFERENCES: [&str; 3] = ["system_ir_ref", "spec_hashes", "coordination_ref"];
+/// Members among them that the other rules read leniently: references may have more members, and an inline part may have
+/// another form with the same meaning. This writer's own are exactly as they are made.
+const EXACT: [&str; 5] =
+    ["system_ir_ref", "spec_hashes", "coordination_ref", "system_ir", "coordination_spec"];
 
 /// What a row says beyond its node.
 const OF_THE_PLAN: [&str; 4] =
@@ -54,33 +56,33 @@ pub struct Derivation<'d> {
     pub demands_alignment: bool,
 }
 
-pub(super) fn check(issues: &mut Issues<'_>) {
-    let Some(derivation) = issues.subject.derivation else { return };
-    let (Some(orchestration), Some(coordination)) =
-        (issues.subject.orchestration, issues.subject.coordination)
+/// The specifications beside the bundle are those that the document gives.
+pub(super) fn specifications(issues: &mut Issues<'_>) {
+    let Some(specifications) = issues.subject.derivation.and_then(|derivation| derivation.specifications)
     else {
         return;
     };
-    if let Some(specifications) = derivation.specifications {
-        let pairs = [
-            ("orchestration_spec_sha256", orchestration, &specifications.orchestration),
-            ("coordination_spec_sha256", coordination, &specifications.coordination),
-        ];
-        for (key, found, wanted) in pairs {
-            if found != wanted {
-                let message = "the specification beside the bundle is not the one that the document gives";
-                issues.add_once(
-                    codes::BUNDLE_SPEC_MISMATCH,
-                    Pointer::root().key("spec_hashes").key(key),
-                    message,
-                );
-            }
+    let pairs = [
+        ("orchestration_spec_sha256", issues.subject.orchestration, &specifications.orchestration),
+        ("coordination_spec_sha256", issues.subject.coordination, &specifications.coordination),
+    ];
+    for (key, found, wanted) in pairs {
+        if found.is_some_and(|found| found != wanted) {
+            let message = "the specification beside the bundle is not the one that the document gives";
+            let pointer = Pointer::root().key("spec_hashes").key(key);
+            issues.add_once(codes::BUNDLE_SPEC_MISMATCH, pointer, message);
         }
     }
+}
+
+/// Compares the bundle with the one that its sources give; gives that one.
+pub(super) fn check(issues: &mut Issues<'_>) -> Option<Bundle> {
+    let derivation = issues.subject.derivation?;
+    let (orchestration, coordination) = (issues.subject.orchestration?, issues.subject.coordination?);
     let bundle = issues.subject.bundle;
     let stated = stated_intent(bundle);
     let source = BundleSource {
-        run_id: text(bundle, "run_id").unwrap_or_default(),
+        run_id: run_id(bundle),
         document: issues.subject.document,
         intent: Some(derivation.intent.unwrap_or(&stated)),
         orchestration,
@@ -93,10 +95,10 @@ pub(super) fn check(issues: &mut Issues<'_>) {
         Err(error @ BundleError::RoleNeedsNetwork(_)) => {
             let pointer = Pointer::root().key(ENVELOPE).key("coordination_role_isolation_profiles");
             issues.add(codes::BUNDLE_NETWORK_MISMATCH, pointer, error.to_string());
-            return;
+            return None;
         }
         // Another rule reports owners and run ids that differ.
-        Err(_) => return,
+        Err(_) => return None,
     };
     let mut comparison = DerivedComparison { is_exact: derivation.intent.is_some(), found: Vec::new() };
     comparison.members(bundle, made.value());
@@ -112,6 +114,7 @@ pub(super) fn check(issues: &mut Issues<'_>) {
             issues.add_once(codes::BUNDLE_CONTENT_DRIFT, pointer, message);
         }
     }
+    Some(made)
 }
 
 /// The intent that a bundle states, for a writer whose intent is not at hand.
@@ -167,13 +170,14 @@ impl DerivedComparison {
             let pointer = Pointer::root().key(key);
             let is_compared = COMPARED.contains(&key);
             match (bundle_members.get(key), made.get(key)) {
-                // Another rule compares what is there; here only references may hold nothing more.
-                (Some(found), Some(wanted)) if self.is_exact && REFERENCES.contains(&key) => {
+                (Some(found), Some(wanted)) if self.is_exact && EXACT.contains(&key) => {
                     self.values(found, wanted, &pointer);
                 }
                 (Some(_), _) if is_compared => {}
                 (Some(found), Some(wanted)) if key == DEPLOYMENTS => self.rows(found, wanted, &pointer),
                 (Some(found), Some(wanted)) => self.values(found, wanted, &pointer),
+                // Other writers may leave a reference out that repeats a hash.
+                (None, Some(_)) if key == "coordination_ref" && !self.is_exact => {}
                 // Versions before the last one leave members out.
                 (None, Some(wanted)) if is_latest && (self.is_exact || !wanted.is_null()) => {
                     self.missing(key, &Pointer::root());
@@ -242,7 +246,7 @@ impl DerivedComparison {
     }
 
     fn missing(&mut self, key: &str, parent: &Pointer) {
-        self.found.push((parent.clone(), format!("`{key}` is missing")));
+        self.found.push((parent.key(key), format!("`{key}` is missing")));
     }
 
     fn extra(&mut self, found: &Value, pointer: &Pointer) {
@@ -254,10 +258,16 @@ impl DerivedComparison {
     /// Settings of the compile that no source gives: values that exist, and what the project demands.
     fn options(&mut self, bundle: &Value, demands_alignment: bool) {
         const ALIGNMENT: &str = "deployment_intents_ir_alignment";
+        let stated =
+            bundle.get(ALIGNMENT).filter(|stated| !matches!(stated.as_str(), Some("strict" | "off")));
+        if let Some(stated) = stated.filter(|stated| !stated.is_null() && !self.is_exact) {
+            let message = format!("is {stated}, which is neither \"strict\" nor \"off\"");
+            self.found.push((Pointer::root().key(ALIGNMENT), message));
+        }
         let is_latest = bundle.get("schema_version").and_then(Value::as_i64) == Some(4);
         if bundle.get(ALIGNMENT).is_none() && demands_alignment && is_latest && self.is_exact {
             let message = format!("`{ALIGNMENT}` is missing, and the project demands \"strict\"");
-            self.found.push((Pointer::root(), message));
+            self.found.push((Pointer::root().key(ALIGNMENT), message));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use stave_canon::Pointer;
 
-use super::{Issues, text};
+use super::{Issues, run_id, text};
 use crate::{codes, strip};
 
 pub(super) fn check(issues: &mut Issues<'_>) {
@@ -15,22 +15,25 @@ pub(super) fn check(issues: &mut Issues<'_>) {
             Some(found) if found == own => {}
             found => {
                 let found = found.map_or_else(|| "nothing".to_owned(), |found| format!("{found:?}"));
-                let pointer = if bundle.get(key).is_some() { root.key(key) } else { root.clone() };
-                issues.add(
-                    codes::BUNDLE_CROSS_TENANT,
-                    pointer,
-                    format!("{key} is {found}, the document's is {own:?}"),
-                );
+                let message = format!("{key} is {found}, the document's is {own:?}");
+                issues.add(codes::BUNDLE_CROSS_TENANT, root.key(key), message);
             }
         }
     }
+    let run = run_id(bundle);
+    if text(bundle, "run_id") != Some(run) {
+        let message = format!("run_id is not {run:?}, which the rest of the bundle names");
+        issues.add(codes::BUNDLE_CROSS_TENANT, root.key("run_id"), message);
+    }
     let Some(envelope) = bundle.get("runtime_policy_envelope").filter(|part| part.as_object().is_some())
     else {
-        issues.add(codes::BUNDLE_BAD_SHAPE, root, "`runtime_policy_envelope` is missing or no object");
+        let pointer = root.key("runtime_policy_envelope");
+        issues.add(codes::BUNDLE_BAD_SHAPE, pointer, "`runtime_policy_envelope` is missing or no object");
         return;
     };
     for key in ["tenant_id", "repo_id", "run_id"] {
-        let (own, found) = (text(bundle, key), text(envelope, key));
+        let own = if key == "run_id" { Some(run) } else { text(bundle, key) };
+        let found = text(envelope, key);
         if own != found || own.is_none() {
             let message = format!("{key} of the envelope is {found:?}, the bundle's is {own:?}");
             let pointer = Pointer::root().key("runtime_policy_envelope").key(key);

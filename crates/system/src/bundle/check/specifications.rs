@@ -3,7 +3,7 @@
 
 use stave_canon::{Pointer, Value};
 
-use super::{Issues, text};
+use super::{Issues, run_id, text};
 use crate::bundle::coordination_path;
 use crate::{codes, stable_json_fingerprint};
 
@@ -17,8 +17,7 @@ pub(super) fn check(issues: &mut Issues<'_>) {
     for (key, specification) in pairs {
         let Some(wanted) = specification.map(stable_json_fingerprint) else { continue };
         if text(&hashes, key) != Some(&wanted) {
-            let place = if hashes.get(key).is_some() { pointer.key(key) } else { pointer.clone() };
-            issues.add(codes::BUNDLE_SPEC_MISMATCH, place, format!("`{key}` is not {wanted}"));
+            issues.add(codes::BUNDLE_SPEC_MISMATCH, pointer.key(key), format!("`{key}` is not {wanted}"));
         }
     }
     reference(issues, text(&hashes, COORDINATION));
@@ -36,7 +35,7 @@ fn reference(issues: &mut Issues<'_>, hash: Option<&str>) {
             return;
         }
     };
-    let wanted = coordination_path(text(issues.subject.bundle, "run_id").unwrap_or_default());
+    let wanted = coordination_path(run_id(issues.subject.bundle));
     if reference.get("path").is_some_and(|path| path.as_str() != Some(&wanted)) {
         issues.add(codes::BUNDLE_SPEC_MISMATCH, pointer.key("path"), format!("the path is not {wanted:?}"));
     }
