@@ -9,6 +9,7 @@ use std::sync::Arc;
 use stave_canon::sha256_hex;
 use stave_project::exit::Stop;
 use stave_project::files;
+use stave_project::image_files::image_files;
 use stave_project::{self as project, Project};
 use stave_system::knowledge::{SNAPSHOT_PATH, snapshot_path_of};
 
@@ -26,6 +27,8 @@ pub(crate) struct Scope<'c> {
     pub(crate) policy_sha256: Option<String>,
     /// Where the snapshot of the knowledge is kept, below the output folder.
     pub(crate) snapshot_path: String,
+    /// What goes into the images of services beside their artefacts; none where no flow is deployed.
+    pub(crate) image_files: BTreeMap<String, Vec<u8>>,
     /// SHA-256 of every source, by its name in the project.
     pub(crate) input_hashes: BTreeMap<String, String>,
 }
@@ -63,6 +66,12 @@ pub(crate) fn scopes(compilation: &Compilation) -> Result<Vec<Scope<'_>>, Stop> 
             let name = format!("{}/{}.json", project::POLICIES, project.policy_ref());
             input_hashes.insert(name, sha256.clone());
         }
+        let is_deployed =
+            flows.iter().any(|flow| flow.flow().is_some_and(|flow| flow.deployment.as_ref().is_some()));
+        let image_files = if is_deployed { image_files(&project)? } else { BTreeMap::new() };
+        // The settings that change an output are in the run id. The rest of the file changes images alone, and their tags.
+        let inputs = image_files.iter().filter(|(name, _)| *name != project::FILE);
+        input_hashes.extend(inputs.map(|(name, bytes)| (name.clone(), sha256_hex(bytes))));
         let run_id = run_id(&tenant_id, &repo_id, &project, &flows, &input_hashes);
         let snapshot_path = if is_single { SNAPSHOT_PATH.to_owned() } else { snapshot_path_of(&run_id) };
         scopes.push(Scope {
@@ -74,6 +83,7 @@ pub(crate) fn scopes(compilation: &Compilation) -> Result<Vec<Scope<'_>>, Stop> 
             knowledge,
             policy_sha256,
             snapshot_path,
+            image_files,
             input_hashes,
         });
     }

@@ -22,7 +22,8 @@ pub mod shape;
 pub mod types;
 
 pub use check::{
-    CheckOptions, Levels, ModelCosts, ProjectRule, PromptNames, Scopes, check, deployment_faults, levels,
+    CheckOptions, Levels, ModelCosts, ProjectRule, PromptNames, Scopes, SharedStores, check,
+    deployment_faults, levels,
 };
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;

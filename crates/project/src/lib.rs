@@ -21,6 +21,7 @@ pub mod exit;
 pub mod features;
 pub mod files;
 pub mod governance;
+pub mod image_files;
 pub mod opcua;
 pub mod planner_files;
 pub mod ports;

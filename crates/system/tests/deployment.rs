@@ -6,7 +6,7 @@ use stave_canon::Value;
 use stave_system::SystemDocument;
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
 use stave_system::deploy::{
-    DeployError, DeployOptions, Service, ServiceTarget, container_file, kserve_manifest, lambda_handler,
+    DeployOptions, ImagePackage, Service, ServiceTarget, container_file, kserve_manifest, lambda_handler,
     lambda_package, services,
 };
 
@@ -44,7 +44,7 @@ const FULL: &str = r#""kserve": {"namespace": "agents", "min_replicas": 2, "max_
 #[test]
 fn a_manifest_has_everything_that_the_flow_asks_for() {
     let options = DeployOptions { registry: Some("registry.internal/agents/".to_owned()), image: None };
-    insta::assert_snapshot!(kserve_manifest(&kserve(FULL), &options).unwrap());
+    insta::assert_snapshot!(kserve_manifest(&kserve(FULL), &options));
 }
 
 #[test]
@@ -53,8 +53,7 @@ fn a_bare_deployment_has_a_bare_manifest() {
     let text = kserve_manifest(
         &service,
         &DeployOptions { image: Some("example/support:3".to_owned()), registry: None },
-    )
-    .unwrap();
+    );
     assert!(text.contains("image: \"example/support:3\""), "{text}");
     for absent in ["minReplicas", "scaleMetric", "resources", "namespace"] {
         assert!(!text.contains(absent), "{absent}\n{text}");
@@ -62,46 +61,34 @@ fn a_bare_deployment_has_a_bare_manifest() {
 }
 
 #[test]
-fn sessions_in_memory_are_not_spread_over_replicas() {
-    let spread = r#""kserve": {"max_replicas": 2}, "session_state_backends": ["memory"]"#;
-    let refused = kserve_manifest(&kserve(spread), &DeployOptions::default()).unwrap_err();
-    assert_eq!(refused, DeployError::SessionStateInMemory { service: "support".to_owned(), replicas: 2 });
-    let single = r#""kserve": {"min_replicas": 1, "max_replicas": 1}, "session_state_backends": ["memory"]"#;
-    assert!(kserve_manifest(&kserve(single), &DeployOptions::default()).is_ok());
-}
-
-#[test]
-fn what_can_not_be_meant_is_refused() {
-    let cases = [
-        r#""kserve": {"min_replicas": 3, "max_replicas": 2}"#,
-        r#""kserve": {"target_rps": 0}"#,
-        r#""kserve": {"target_rps": -1.5}"#,
-        r#""kserve": {"resources": {"cpu": "a lot"}}"#,
-        r#""kserve": {"resources": {"memory": "1 Gi"}}"#,
-    ];
-    for case in cases {
-        assert!(kserve_manifest(&kserve(case), &DeployOptions::default()).is_err(), "{case}");
-    }
-}
-
-#[test]
 fn a_text_can_not_leave_its_place_in_a_manifest() {
     let service = Service { namespace: Some("a: b\n  evil: true".to_owned()), ..kserve(FULL) };
-    let text = kserve_manifest(&service, &DeployOptions::default()).unwrap();
+    let text = kserve_manifest(&service, &DeployOptions::default());
     assert!(text.contains(r#"namespace: "a: b\n  evil: true""#), "{text}");
     assert!(!text.lines().any(|line| line.trim_start().starts_with("evil")), "{text}");
 }
 
+fn package(service: &Service) -> ImagePackage {
+    let project =
+        ["stave.toml", "features/customers.jsonl", "features/more/visits.jsonl", "spoken words.jsonl"];
+    ImagePackage::new(service, "flows/support.ir.json".to_owned(), project.map(str::to_owned))
+}
+
 #[test]
-fn the_container_file_copies_what_was_compiled() {
-    insta::assert_snapshot!(container_file(&kserve(FULL), "support"));
+fn the_container_file_copies_what_was_compiled_and_nothing_twice() {
+    let service = kserve(FULL);
+    let package = package(&service);
+    insta::assert_snapshot!(container_file(&service, &package));
+    let own = package.files.iter().filter(|path| path.starts_with(".akc/"));
+    assert!(own.clone().count() >= 5 && own.into_iter().all(|path| path.contains("run_1")), "{package:?}");
 }
 
 #[test]
 fn a_lambda_package_is_a_handler_and_a_list() {
     let service = service(r#"{"flow": "support", "target": "lambda", "service_name": "support"}"#);
     assert_eq!(service.target, ServiceTarget::Lambda);
-    insta::assert_snapshot!(lambda_package(&service, "support"));
-    let handler = lambda_handler("support");
+    let package = package(&service);
+    insta::assert_snapshot!(lambda_package(&service, &package));
+    let handler = lambda_handler(&package);
     assert!(handler.starts_with("#!/bin/sh\n") && handler.contains("flows/support.ir.json"), "{handler}");
 }

@@ -53,7 +53,7 @@ impl Emitter for Exec {
         for flow in &compilation.flows {
             let path = document_path(&flow.file_name);
             tree.add(path.clone(), text(flow, compilation, before(&path)));
-            entries.push(manifest::ManifestEntry { ir_path: path, ..flow.entry.clone() });
+            entries.push(entry(flow));
         }
         tree.add(MANIFEST, manifest::encode(&entries));
         let triggers: Vec<&Value> = compilation.flows.iter().flat_map(|flow| &flow.triggers).collect();
@@ -62,6 +62,11 @@ impl Emitter for Exec {
         }
         Ok(())
     }
+}
+
+/// The row of a flow in the manifest.
+pub(super) fn entry(flow: &CompiledFlow) -> manifest::ManifestEntry {
+    manifest::ManifestEntry { ir_path: document_path(&flow.file_name), ..flow.entry.clone() }
 }
 
 /// Where the document of a flow is written.

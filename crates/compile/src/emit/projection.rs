@@ -17,7 +17,7 @@ use stave_system::verify::{Concern, verify};
 use stave_system::{SystemDocument, strip};
 
 use super::Tree;
-use crate::compilation::Compilation;
+use crate::compilation::{Compilation, CompiledFlow};
 use crate::scope::{Scope, scopes};
 
 /// The document of one scope.
@@ -130,7 +130,7 @@ fn knowledge(scope: &Scope<'_>) -> Result<Option<Knowledge>, Stop> {
     Ok(Some(knowledge).filter(|knowledge| !knowledge.is_empty()))
 }
 
-impl Projection<'_> {
+impl<'c> Projection<'c> {
     /// Passes on what the policies only warn of.
     pub(super) fn warn(&self, tree: &mut Tree) {
         for warning in &self.warnings {
@@ -155,8 +155,8 @@ impl Projection<'_> {
         Ok(Bundled { bundle, specifications, intent })
     }
 
-    /// The name of a flow's files, by the flow's own name.
-    pub(super) fn file_name(&self, flow: &str) -> Option<&str> {
+    /// The compiled flow of a name.
+    pub(super) fn compiled(&self, flow: &str) -> Option<&'c CompiledFlow> {
         let named = self.scope.flows.iter().find(|compiled| {
             let own = compiled
                 .flow()
@@ -164,6 +164,6 @@ impl Projection<'_> {
                 .map(|name| name.as_str().to_owned());
             own.as_deref().map(strip) == Some(strip(flow))
         });
-        named.map(|compiled| compiled.file_name.as_str())
+        named.copied()
     }
 }

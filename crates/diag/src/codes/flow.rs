@@ -97,6 +97,8 @@ codes! { Flow:
     LOWERED_LABEL = "lowered-label", Error, "A flow lowers a label without the project's consent.";
     // Deployment.
     MEMORY_ACROSS_REPLICAS = "memory-across-replicas", Warning, "Sessions are kept in the memory of one of several copies.";
+    FEATURES_ON_OWN_DISK = "features-on-own-disk", Warning, "A served flow writes features to the disk of one copy of the service.";
+    INVALID_DEPLOYMENT_VALUE = "invalid-deployment-value", Error, "A value of the deployment is one that its target refuses.";
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";
     RENAMED_SERVICE = "renamed-service", Warning, "The service's name had to be changed to be legal.";
     // Leniencies, which only the strict dialect reports.

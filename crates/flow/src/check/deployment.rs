@@ -1,10 +1,11 @@
 //! Deployment settings make sense together.
 
 use stave_diag::codes::flow as codes;
-use stave_diag::{Diagnostic, Span, did_you_mean};
+use stave_diag::{Diagnostic, Severity, Span, did_you_mean};
 
 use super::subject::Subject;
-use crate::model::{BUILT_IN_CONTEXT, DeploymentTarget, Kserve, Text};
+use super::{SharedStores, features_on_own_disk, memory_across_replicas};
+use crate::model::{BUILT_IN_CONTEXT, DeploymentTarget, Flow, Kserve, Text};
 
 /// The longest name that DNS allows for one label.
 const LONGEST_LABEL: usize = 63;
@@ -30,6 +31,14 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// What must not be deployed though it can be run: findings of the check as errors.
+#[must_use]
+pub fn deployment_faults(flow: &Flow, stores: SharedStores) -> Vec<Diagnostic> {
+    let memory = memory_across_replicas::findings(flow, stores);
+    let found = memory.chain(features_on_own_disk::findings(flow, stores));
+    found.map(|found| found.severity(Severity::Error)).collect()
 }
 
 /// A field that the deployment fills and that is almost one that the flow declares: the declared one would stay empty.
@@ -64,12 +73,16 @@ fn replicas(kserve: &Kserve, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A name as one DNS label: small letters, digits and hyphens, beginning and ending with a letter or
-/// digit.
+/// A name as one DNS label of a service: small letters, digits and hyphens, beginning with a letter and ending with a
+/// letter or digit.
 #[must_use]
 pub fn service_label(name: &str) -> String {
-    let mapped: String = name
+    // A name that begins with a digit is legal for a namespace and not for a service.
+    let begins = name.trim_start_matches(|next: char| !next.is_ascii_alphanumeric());
+    let prefix = if begins.starts_with(|first: char| first.is_ascii_digit()) { "flow-" } else { "" };
+    let mapped: String = prefix
         .chars()
+        .chain(name.chars())
         .map(|next| if next.is_ascii_alphanumeric() { next.to_ascii_lowercase() } else { '-' })
         .take(LONGEST_LABEL)
         .collect();

@@ -1,22 +1,17 @@
 //! Sessions are remembered where every copy of a service can find them.
 
+use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_diag::{Diagnostic, Severity};
 
+use super::SharedStores;
 use super::subject::Subject;
 use crate::model::{Backend, DeploymentTarget, Flow, NodeStateScope};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    diagnostics.extend(findings(subject.flow));
+    diagnostics.extend(findings(subject.flow, subject.options.stores));
 }
 
-/// What must not be deployed though it can be run: the same findings as errors.
-#[must_use]
-pub fn deployment_faults(flow: &Flow) -> Vec<Diagnostic> {
-    findings(flow).map(|found| found.severity(Severity::Error)).collect()
-}
-
-fn findings(flow: &Flow) -> impl Iterator<Item = Diagnostic> {
+pub(super) fn findings(flow: &Flow, stores: SharedStores) -> impl Iterator<Item = Diagnostic> {
     let deployment = flow.deployment.as_ref();
     let on_kserve = deployment.and_then(|deployment| deployment.target).map(|target| target.value);
     let kserve = deployment.and_then(|deployment| deployment.kserve.as_ref());
@@ -26,7 +21,7 @@ fn findings(flow: &Flow) -> impl Iterator<Item = Diagnostic> {
     flow.nodes.values().filter_map(move |node| {
         let (copies, state) = (copies?, node.state.as_ref()?);
         let in_session = state.scope.map(|scope| scope.value) == Some(NodeStateScope::Session);
-        if !in_session || state.backend() != Backend::Memory {
+        if !in_session || state.backend() != Backend::Memory || stores.state {
             return None;
         }
         let span = state.backend.map_or(state.key_span, |backend| backend.span);

@@ -23,7 +23,9 @@ mod duplicate_port;
 mod each;
 mod edge_ends;
 mod fallbacks;
+mod features_on_own_disk;
 mod incompatible_types;
+mod invalid_deployment_value;
 mod labels;
 mod leniencies;
 mod literal_secret;
@@ -63,7 +65,7 @@ mod volatile_system_text;
 
 pub use cache::cached_contexts;
 pub(crate) use cache::effect_words;
-pub use deployment::service_label;
+pub use deployment::{deployment_faults, service_label};
 
 use std::collections::BTreeMap;
 
@@ -75,7 +77,6 @@ use crate::model::Flow;
 use subject::Subject;
 
 pub use labels::{Levels, Scopes, levels};
-pub use memory_across_replicas::deployment_faults;
 pub use project_rule::ProjectRule;
 pub use unpriced_model::ModelCosts;
 
@@ -92,10 +93,20 @@ pub struct CheckOptions {
     pub allow: Option<stave_script::allow_list::AllowLists>,
     /// What prompts may name in the project's template files; `None` judges nothing of it.
     pub prompts: Option<PromptNames>,
+    /// Which stores of the project every copy of a service shares.
+    pub stores: SharedStores,
     /// What calls of models cost; `None` judges nothing of it.
     pub costs: Option<ModelCosts>,
     /// What the project judges beside.
     pub project_rules: Vec<std::sync::Arc<dyn ProjectRule>>,
+}
+
+/// Which stores are on servers that the project names, so that every copy of a service has the same ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedStores {
+    /// What flows remember, whatever backend they name.
+    pub state: bool,
+    pub features: bool,
 }
 
 /// The template whose role stands in for every role without one.
@@ -176,7 +187,9 @@ const RULES: &[Rule] = &[
     repeated_effect::check,
     // Around the flow.
     deployment::check,
+    invalid_deployment_value::check,
     memory_across_replicas::check,
+    features_on_own_disk::check,
     bad_test::check,
     labels::check,
     leniencies::check,

@@ -193,6 +193,7 @@ impl Settings {
             scopes,
             allow: Some(self.allow_lists()),
             prompts: None,
+            stores: self.shared_stores(),
             costs: None,
             project_rules: Vec::new(),
         }

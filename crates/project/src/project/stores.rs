@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stave_canon::Value;
+use stave_flow::SharedStores;
 use stave_runtime::features::FeatureGroup;
 use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
@@ -38,15 +39,55 @@ pub enum Address {
     Secret(String),
 }
 
+impl super::Settings {
+    /// The stores on servers that the project names.
+    pub fn shared_stores(&self) -> SharedStores {
+        let stores = &self.stores;
+        let is_shared =
+            |backend: &StateBackend| matches!(backend, StateBackend::Redis | StateBackend::Hopsworks);
+        SharedStores {
+            state: stores.state.as_ref().is_some_and(is_shared),
+            features: stores.hopsworks.is_some(),
+        }
+    }
+
+    /// The variable that holds the address of a store's server; none when the project file has the address itself.
+    pub fn store_variable(&self, backend: &str) -> Option<String> {
+        let (address, usual) = match backend {
+            "redis" => (&self.stores.redis, REDIS_URL),
+            "hopsworks" => (&self.stores.hopsworks, HOPSWORKS_URL),
+            _ => return None,
+        };
+        match address {
+            Some(Address::Literal(_)) => None,
+            Some(Address::Secret(name)) => Some(name.clone()),
+            None => Some(usual.to_owned()),
+        }
+    }
+
+    /// The server that keeps what flows remember, whatever backend they name.
+    pub fn state_server(&self) -> Option<&'static str> {
+        match self.stores.state? {
+            StateBackend::Redis => Some("redis"),
+            StateBackend::Hopsworks => Some("hopsworks"),
+            StateBackend::Memory | StateBackend::Sqlite => None,
+        }
+    }
+}
+
+/// The variables that hold the addresses of stores when the project file names no other.
+const REDIS_URL: &str = "REDIS_URL";
+const HOPSWORKS_URL: &str = "HOPSWORKS_URL";
+
 impl Project {
     /// The address of the Redis server: the project's, or that of `REDIS_URL`.
     pub(crate) fn redis_address(&self) -> Option<String> {
-        self.address(self.settings.stores.redis.as_ref(), "REDIS_URL")
+        self.address(self.settings.stores.redis.as_ref(), REDIS_URL)
     }
 
     /// The address of the online feature store: the project's, or that of `HOPSWORKS_URL`.
     pub(crate) fn hopsworks_address(&self) -> Option<String> {
-        self.address(self.settings.stores.hopsworks.as_ref(), "HOPSWORKS_URL")
+        self.address(self.settings.stores.hopsworks.as_ref(), HOPSWORKS_URL)
     }
 
     fn address(&self, set: Option<&Address>, usual: &str) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use super::{DeployError, DeployOptions, Service, yaml};
+use super::{DeployOptions, Service, yaml};
 
 const PORT: i64 = 8080;
 const SCRATCH: &str = "scratch";
@@ -10,10 +10,10 @@ const SCRATCH: &str = "scratch";
 const LONGEST_SECONDS: u64 = 3600;
 
 /// The manifest's text: two documents, the ConfigMap first.
-pub fn kserve_manifest(service: &Service, options: &DeployOptions) -> Result<String, DeployError> {
-    service.check()?;
+#[must_use]
+pub fn kserve_manifest(service: &Service, options: &DeployOptions) -> String {
     let documents = [config_map(service), inference_service(service, options)];
-    Ok(documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"))
+    documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n")
 }
 
 fn config_name(service: &Service) -> String {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use stave_canon::{Number, Value};
 
-use super::DeployError;
 use crate::bundle::Bundle;
 
 /// One deployment.
@@ -16,6 +15,8 @@ pub struct Service {
     pub node_id: String,
     pub contract_id: Option<String>,
     pub run_id: String,
+    /// The tag of the service's image: the run, and what else changes the image.
+    pub image_tag: String,
     pub tenant_id: String,
     pub repo_id: String,
     pub ir_fingerprint: String,
@@ -31,6 +32,8 @@ pub struct Service {
     /// Names of the environment variables that fill its context.
     pub environment: BTreeSet<String>,
     pub session_state_backends: Vec<String>,
+    /// Where the snapshot of what the project knows is kept.
+    pub snapshot: Option<String>,
     /// The longest that a request may take, all of its steps in turn.
     pub max_seconds: u64,
 }
@@ -84,6 +87,7 @@ fn service(bundle: &Bundle, row: &Value, node: &Value) -> Option<Service> {
         node_id: own(row, "node_id")?,
         contract_id: own(row, "contract_id"),
         run_id: bundle.text("run_id").to_owned(),
+        image_tag: bundle.text("run_id").to_owned(),
         tenant_id: bundle.text("tenant_id").to_owned(),
         repo_id: bundle.text("repo_id").to_owned(),
         ir_fingerprint: own(reference, "fingerprint").unwrap_or_default(),
@@ -97,6 +101,10 @@ fn service(bundle: &Bundle, row: &Value, node: &Value) -> Option<Service> {
         secrets: strings(row.get("effects").and_then(|effects| effects.get("secrets"))).into_iter().collect(),
         environment: environment.collect(),
         session_state_backends: strings(properties.get("session_state_backends")),
+        snapshot: bundle
+            .value()
+            .get("knowledge_layer_ref")
+            .and_then(|reference| own(reference, "persisted_snapshot_relpath")),
         max_seconds: max_seconds(bundle, flow),
     })
 }
@@ -116,56 +124,18 @@ fn max_seconds(bundle: &Bundle, flow: &str) -> u64 {
 }
 
 impl Service {
-    /// How many copies there may be at most.
-    #[must_use]
-    pub fn most_replicas(&self) -> u64 {
-        self.max_replicas.or(self.min_replicas).unwrap_or(1).max(1)
-    }
-
-    /// Refuses what would lose data or cannot be meant.
-    pub fn check(&self) -> Result<(), DeployError> {
-        let service = self.name.clone();
-        if let (Some(least), Some(most)) = (self.min_replicas, self.max_replicas)
-            && least > most
-        {
-            return Err(DeployError::ReplicasReversed { service, least, most });
-        }
-        if let Some(rate) = self.target_rps.as_ref().filter(|rate| rate.as_f64() <= 0.0) {
-            return Err(DeployError::Rate { service, rate: Value::from(rate.clone()).to_string() });
-        }
-        let replicas = self.most_replicas();
-        let in_memory = self.session_state_backends.iter().any(|backend| backend == "memory");
-        if self.target == ServiceTarget::Kserve && replicas > 1 && in_memory {
-            return Err(DeployError::SessionStateInMemory { service, replicas });
-        }
-        for (what, quantity) in [("cpu", &self.cpu), ("memory", &self.memory), ("gpu", &self.gpu)] {
-            if let Some(quantity) = quantity.as_ref().filter(|quantity| !is_quantity(quantity)) {
-                return Err(DeployError::Quantity { service, what, quantity: quantity.clone() });
-            }
-        }
-        Ok(())
-    }
-
     /// The image that runs the service.
     #[must_use]
     pub fn image(&self, options: &super::DeployOptions) -> String {
         if let Some(image) = &options.image {
             return image.clone();
         }
-        let tag = format!("{}:{}", self.name, self.run_id);
+        let tag = format!("{}:{}", self.name, self.image_tag);
         match &options.registry {
             Some(registry) => format!("{}/{tag}", registry.trim_end_matches('/')),
             None => tag,
         }
     }
-}
-
-/// A number with one of the suffixes that Kubernetes knows.
-fn is_quantity(text: &str) -> bool {
-    let digits = text.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits);
-    let known = ["", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    number.parse::<f64>().is_ok_and(|number| number >= 0.0) && known.contains(&suffix)
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
