@@ -129,6 +129,9 @@ impl GateRules {
 
     /// What the escapes of a text hide from its readers, beside what was found in it: the text can be JSON itself, as the
     /// arguments of a call are. Nothing can be taken out of an escaped text with certainty, so the caller refuses it.
+    ///
+    /// A finding without an escape inside stands in the text as it is. Escapes hide it only where they take away the edge
+    /// of its word, and then nothing was found there.
     #[must_use]
     pub fn find_behind_escapes(
         &self,
@@ -146,9 +149,21 @@ impl GateRules {
         }
         // Both lists are in order, and the stretches of each are apart.
         hidden.retain(|hidden| {
-            let after = found.partition_point(|known| known.range.start <= hidden.range.start);
-            let covers = |known: &SensitiveMatch<'_>| known.range.end >= hidden.range.end;
-            !after.checked_sub(1).and_then(|at| found.get(at)).is_some_and(covers)
+            let Range { start, end } = hidden.range;
+            if text.get(start..end).is_some_and(|stretch| stretch.contains('\\')) {
+                let after = found.partition_point(|known| known.range.start <= start);
+                let covers = |known: &SensitiveMatch<'_>| known.range.end >= end;
+                return !after.checked_sub(1).and_then(|at| found.get(at)).is_some_and(covers);
+            }
+            let first = found.partition_point(|known| known.range.end <= start);
+            let overlaps =
+                |known: &SensitiveMatch<'_>| known.range.start < end && known.label >= hidden.label;
+            !found
+                .get(first..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|known| known.range.start < end)
+                .any(overlaps)
         });
         Some(hidden)
     }
@@ -288,6 +303,11 @@ mod tests {
         assert_eq!(hidden(r#"{"a":"AKIAIOSFODNN7EXAMPLF","b":"\u00e9"}"#), 0);
         assert_eq!(hidden(r#"{"body":"Hello\njane@example.com"}"#), 0);
         assert_eq!(hidden(r"a path C:\new and \d{4} forms"), 0);
+        // What is escaped elsewhere in the text changes how the text is seen, and hides nothing here.
+        assert_eq!(hidden(r"'http://user:pass@python.org/' x = '\u00a0'"), 0);
+        assert_eq!(hidden(r"x = '\u00a0' 'http://user:pass@python.org/'"), 0);
+        assert_eq!(hidden(r"x = '\u200b', jane@example.com"), 0);
+        assert_eq!(hidden(r"'http:\/\/user:pass@python.org/' x = '\u00a0'"), 1);
     }
 
     #[test]

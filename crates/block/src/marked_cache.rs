@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::{MarkedRules, PrefixHash, Ttl, WirePrompt};
+use crate::{MarkedRules, Position, PrefixHash, Ttl, WirePrompt};
 
 /// One entry of the cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,14 +63,15 @@ impl Measured {
     /// Measures a request at a number of bytes a token.
     #[must_use]
     pub fn new(wire: &WirePrompt, rules: &MarkedRules, bytes_per_token: f64) -> Self {
-        let mut bytes = 0_u64;
-        let count = |length: u32| {
-            bytes += u64::from(length);
-            (bytes as f64 / bytes_per_token) as u64
+        let (mut bytes, mut media) = (0_u64, 0_u64);
+        let count = |position: &Position| {
+            bytes += u64::from(position.length);
+            media += u64::from(position.media_tokens);
+            (bytes as f64 / bytes_per_token) as u64 + media
         };
         Measured {
             prefixes: wire.positions.iter().map(|position| position.prefix).collect(),
-            tokens: wire.positions.iter().map(|position| position.length).map(count).collect(),
+            tokens: wire.positions.iter().map(count).collect(),
             ordinals: wire.ordinals(),
             minimum: rules.minimum(&wire.model),
         }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::codec::{blocks_have_their_own_ids, carries_its_index, id, time};
 
+// The specification has the first five words.
 /// What a block's content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
 #[shape(words)]
@@ -22,6 +23,12 @@ pub enum BlockContentType {
     StructuredOutput,
     /// An image, by value or by reference.
     Image,
+    /// A document or what a search found, by value or by reference.
+    Document,
+    /// A sound, by value or by reference.
+    Audio,
+    /// What a model thought before it answered.
+    Thinking,
 }
 
 /// Who speaks.
@@ -84,6 +91,17 @@ pub struct BlockIr {
     pub source_request_hash: Option<String>,
     #[shape(with = time)]
     pub created_at: Timestamp,
+}
+
+impl BlockContentType {
+    /// The type among those that the specification has, where everything else in a conversation is text.
+    #[must_use]
+    pub fn specified(self) -> Self {
+        match self {
+            Self::Document | Self::Audio | Self::Thinking => Self::Text,
+            specified => specified,
+        }
+    }
 }
 
 impl SpanId {

@@ -37,6 +37,7 @@ pub enum PositionKind {
     ToolResult,
     Thinking,
     Other,
+    Audio,
 }
 
 /// How long an entry of a marked cache lives after its last use.
@@ -81,8 +82,10 @@ pub struct Position {
     pub message: Option<u32>,
     /// The bytes of its JSON value in the body.
     pub range: Range<usize>,
-    /// How many bytes the model is shown of it, about.
+    /// How many bytes of text the model is shown of it, about.
     pub length: u32,
+    /// The tokens of its images, documents and sounds, by the provider's rules.
+    pub media_tokens: u32,
     pub prefix: PrefixHash,
     /// The client's own mark.
     pub mark: Option<Mark>,
@@ -114,6 +117,17 @@ pub struct RequestTraits {
     pub turns: bool,
     /// The last message brings tool results.
     pub in_loop: bool,
+}
+
+/// Bytes of text to a token, where a provider has not told.
+const BYTES_PER_TOKEN: u64 = 4;
+
+impl Position {
+    /// What the model is shown of it as a number of bytes: media count as text of as many tokens.
+    #[must_use]
+    pub fn shown_bytes(&self) -> u64 {
+        u64::from(self.length) + BYTES_PER_TOKEN * u64::from(self.media_tokens)
+    }
 }
 
 impl Ttl {

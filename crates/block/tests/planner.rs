@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use stave_block::{
-    Counters, Mark, MarkedRules, PlanRequest, Planner, PlannerSettings, PositionKind, TracedRequest, Ttl,
-    WirePrompt, refusal, tokens_by_bytes,
+    Counters, Mark, MarkedRules, PlanRequest, Planner, PlannerSettings, PositionKind, PromptRole,
+    Strategy as PlanStrategy, TracedRequest, Ttl, WirePrompt, refusal, simulate, tokens_by_bytes,
 };
 
 use crate::wire::request;
@@ -112,7 +112,69 @@ fn trace() -> impl Strategy<Value = Vec<TracedRequest>> {
     )
 }
 
+/// Conversations one after another that share their instructions, from a client that marks those and its newest
+/// message, each for a lifetime of its own.
+fn marked_conversations() -> impl Strategy<Value = Vec<TracedRequest>> {
+    let pause = prop_oneof![
+        Just(vec![280..320_u32]),
+        Just(vec![420..1200_u32]),
+        Just(vec![5..60_u32]),
+        Just(vec![20..21_u32, 20..21, 20..21, 900..1500]),
+        Just(vec![30..31_u32, 1000..5000, 5000..8000]),
+    ];
+    let pauses = pause.prop_flat_map(|pauses| {
+        let pauses: Vec<_> = pauses.into_iter().map(Strategy::boxed).collect();
+        prop::collection::vec(prop::strategy::Union::new(pauses), 72)
+    });
+    let marks = prop_oneof![
+        Just((Some(Ttl::Long), Some(Ttl::Short))),
+        Just((Some(Ttl::Long), None)),
+        Just((None, Some(Ttl::Short))),
+        Just((Some(Ttl::Short), Some(Ttl::Short))),
+        Just((Some(Ttl::Long), Some(Ttl::Long))),
+    ];
+    let lengths = (prop_oneof![500..2000_u32, 7000..9000_u32, 30_000..50_000_u32], 100..2500_u32);
+    (pauses, marks, lengths, 1..7_usize, prop_oneof![Just(2_usize), Just(4), Just(12)]).prop_map(
+        |(pauses, (instructions, newest), (system, message), conversations, turns)| {
+            let (mut time, mut pauses, mut trace) = (0.0, pauses.into_iter().cycle(), Vec::new());
+            for conversation in 0..conversations as u128 {
+                for turn in 0..turns as u128 {
+                    let mut prefixes = vec![1];
+                    prefixes.extend((0..=2 * turn).map(|message| (conversation + 1) * 1000 + message));
+                    let mut wire = request(&prefixes);
+                    let mark = |ttl| Mark { ttl, member: 0..1, value: 0..1, nested: false };
+                    wire.shape.turns = turn > 0;
+                    for (index, position) in wire.positions.iter_mut().enumerate() {
+                        position.length = if index == 0 { system } else { message + 37 * index as u32 };
+                        position.role = match index {
+                            0 => PromptRole::System,
+                            index if index % 2 == 1 => PromptRole::User,
+                            _ => PromptRole::Assistant,
+                        };
+                    }
+                    wire.positions[0].mark = instructions.map(mark);
+                    if let Some(last) = wire.positions.last_mut() {
+                        last.mark = newest.map(mark);
+                    }
+                    let tokens = tokens_by_bytes(&wire, 4.0);
+                    let session = Some(format!("c{conversation}"));
+                    trace.push(TracedRequest { time, session, body: "text".to_owned(), wire, tokens });
+                    time += f64::from(pauses.next().unwrap_or(60));
+                }
+            }
+            trace
+        },
+    )
+}
+
 proptest! {
+    #[test]
+    fn a_client_with_marks_pays_no_more_than_as_sent(trace in marked_conversations()) {
+        let cost = |strategy| simulate(&trace, strategy, PlannerSettings::default()).total.cost;
+        let (sent, planned) = (cost(PlanStrategy::AsSent), cost(PlanStrategy::Planned));
+        prop_assert!(planned <= 1.01 * sent, "{planned} instead of {sent}");
+    }
+
     #[test]
     fn a_clients_hour_stays_an_hour_and_every_plan_is_valid(trace in trace()) {
         let rules = MarkedRules::anthropic();

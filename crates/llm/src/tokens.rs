@@ -3,6 +3,7 @@
 //! OpenAI's models are counted with their own vocabularies. For every other model the count is an estimate: the
 //! `o200k_base` count plus a quarter. The result says which of the two it is.
 
+mod audio;
 mod characters;
 mod media;
 mod merge;
@@ -11,6 +12,7 @@ mod vocabulary;
 
 use std::sync::LazyLock;
 
+pub use media::media_tokens;
 use merge::Merger;
 use pieces::{Pieces, Rules};
 use vocabulary::Vocabulary;
@@ -121,8 +123,8 @@ pub fn count_text(model: &str, text: &str) -> TokenCount {
     TokenCount { tokens: estimate(encoding, tokens), exact: encoding.is_some() }
 }
 
-/// How many tokens a part of a request is for `model`: a text, or JSON whose images and documents are counted by the
-/// providers' rules and not as text.
+/// How many tokens a part of a request is for `model`: a text, or JSON whose images, documents and sounds are counted by
+/// the providers' rules and not as text.
 #[must_use]
 pub fn count_content(model: &str, content: &str) -> TokenCount {
     let parsed = content.starts_with(['{', '[']).then(|| stave_canon::parse(content).ok()).flatten();
@@ -207,7 +209,7 @@ impl Counter<'_> {
         }
     }
 
-    /// The images and documents of a part, which are not text and not estimated like it.
+    /// The images, documents and sounds of a part, which are not text and not estimated like it.
     fn media(&self, part: &Part) -> u64 {
         match &part.kind {
             PartKind::Image(media) => match &media.source {
@@ -216,7 +218,7 @@ impl Counter<'_> {
             },
             PartKind::Document(media) => match &media.source {
                 MediaSource::Text(_) => 0,
-                MediaSource::Base64 { data, .. } => media::document(data),
+                MediaSource::Base64 { data, .. } => media::document(self.model, data),
                 MediaSource::Url(_) | MediaSource::File(_) => media::PER_REMOTE_DOCUMENT,
             },
             PartKind::ToolResult(result) => result.content.iter().map(|part| self.media(part)).sum(),
@@ -278,6 +280,16 @@ mod tests {
         ] {
             assert_eq!(count_text(model, text), TokenCount { tokens, exact: true }, "{model} {text}");
         }
+    }
+
+    #[test]
+    fn sounds_and_screenshots_count_by_their_rules_in_a_request() {
+        let data = "QUJD".repeat(100_000);
+        let part = format!(r#"{{"type":"input_audio","input_audio":{{"data":"{data}","format":"pcm16"}}}}"#);
+        let part = Part::new(PartKind::Other(stave_canon::parse(&part).unwrap()));
+        let mut message = Message::user("hi");
+        message.content.push(part);
+        assert!(count_request(&Request::new("gpt-4o-audio-preview", vec![message])).tokens < 120);
     }
 
     #[test]

@@ -369,9 +369,9 @@ fn parts_of_a_message_become_the_blocks_that_they_are() {
         blocks(anthropic),
         [
             "user text user a\nb",
-            "user text retrieval -",
+            "user document retrieval -",
             "user text user c",
-            "assistant text developer -",
+            "assistant thinking developer -",
             "assistant text developer -",
             "tool tool_result tool -",
         ]

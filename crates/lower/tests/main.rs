@@ -9,5 +9,6 @@ mod exec_pages;
 mod flow_labels;
 mod gate_leaks;
 mod layered_flows;
+mod media_counts;
 mod outside;
 mod system_pages;

@@ -97,6 +97,6 @@ fn why_not(plan: &CachePlan, wire: &WirePrompt) -> Option<&'static str> {
 
 /// Whether a request has fewer tokens than any provider caches, about.
 fn is_short(wire: &WirePrompt) -> bool {
-    let bytes: u64 = wire.positions.iter().map(|position| u64::from(position.length)).sum();
+    let bytes: u64 = wire.positions.iter().map(stave_block::Position::shown_bytes).sum();
     bytes < 4 * 512
 }

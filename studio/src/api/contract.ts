@@ -76,7 +76,7 @@ export interface Block {
 export type BlockCache = "read" | "written" | "none";
 
 /** What a block's content is. */
-export type BlockContentType = "text" | "tool_schema" | "tool_result" | "structured_output" | "image";
+export type BlockContentType = "text" | "tool_schema" | "tool_result" | "structured_output" | "image" | "document" | "audio" | "thinking";
 
 /** Sums over the requests of one time interval. */
 export interface Bucket {

@@ -18,8 +18,8 @@ const KEPT: f64 = 0.02;
 /// it bridges are not.
 const CAUTION: f64 = 0.1;
 
-/// Below which chance of another use a client's mark is certain to be of no use. A chance that small is made
-/// of some dozen marks of this kind that were never read.
+/// Below which chance of another use a client's mark is of no use. It goes when what was saved pays for the case that
+/// this is wrong.
 const USELESS: f64 = 0.1;
 
 /// A position that could be marked.
@@ -58,12 +58,15 @@ pub(crate) struct Judge<'r> {
 
 /// The best set of at most `slots` marks, in wire order. Candidates are in wire order too.
 pub(crate) fn choose(candidates: &[Candidate], slots: usize, judge: &Judge<'_>) -> Vec<(usize, Ttl)> {
-    let mut search = Search { candidates, slots, judge, best: 0.0, chosen: Vec::new() };
+    // What reads more than it writes costs less than no marks at all, and so is always affordable.
+    let mut search = Search { candidates, slots, judge, affordable: 0.0, best: 0.0, chosen: Vec::new() };
     if judge.keeps_client {
-        // The client's own plan is always affordable.
+        // The client's own plan is always affordable. It is the measure: a set that costs more than this one is paid
+        // from the budget, also where it costs less than no marks.
         let own: Vec<usize> = (0..candidates.len()).filter(|at| judge.keeps(&candidates[*at])).collect();
         let long = judge.lifetimes(candidates, &own).0;
-        search.best = judge.value(candidates, &own, long).expected;
+        let worth = judge.value(candidates, &own, long);
+        (search.best, search.affordable) = (worth.expected, worth.premium);
         search.choose(&own, long);
     }
     search.extend(&mut Vec::with_capacity(slots), 0);
@@ -75,14 +78,16 @@ pub(crate) fn choose(candidates: &[Candidate], slots: usize, judge: &Judge<'_>) 
 struct Worth {
     /// The expected savings, in tokens at the input price.
     expected: f64,
-    /// Whether the budgets allow what it costs at once.
-    is_affordable: bool,
+    /// What it costs at once beyond leaving all of the request uncached.
+    premium: f64,
 }
 
 struct Search<'s> {
     candidates: &'s [Candidate],
     slots: usize,
     judge: &'s Judge<'s>,
+    /// A premium that needs no budget.
+    affordable: f64,
     best: f64,
     chosen: Vec<(usize, Ttl)>,
 }
@@ -113,7 +118,7 @@ impl Search<'_> {
         let best = values.max_by(|left, right| left.1.expected.total_cmp(&right.1.expected));
         if let Some((long, value)) = best
             && value.expected > self.best
-            && value.is_affordable
+            && value.premium <= self.judge.budget(long).max(self.affordable)
         {
             self.best = value.expected;
             self.choose(set, long);
@@ -133,9 +138,15 @@ impl Judge<'_> {
         self.keeps_client
             && match candidate.client {
                 Some(Ttl::Long) => true,
-                Some(Ttl::Short) => candidate.chance.long >= USELESS,
+                Some(Ttl::Short) => candidate.chance.long >= USELESS || !self.can_miss(candidate),
                 None => false,
             }
+    }
+
+    /// Whether the budget bears that a mark goes and is read after all: the next use then writes what it would have
+    /// read.
+    fn can_miss(&self, candidate: &Candidate) -> bool {
+        (self.rules.write_short - self.rules.read) * candidate.tokens as f64 <= self.budgets.later
     }
 
     /// The fewest and the most marks of a set that live long. They are its first ones, as the provider wants the
@@ -184,8 +195,12 @@ impl Judge<'_> {
             value += (tokens - pending) as f64 * gain - pending as f64 * (self.write(ttl) - 1.0);
             covered = candidate.tokens;
         }
-        let budget = if long > 0 { self.budgets.long } else { self.budgets.short };
-        Worth { expected: value, is_affordable: premium <= budget.max(0.0) }
+        Worth { expected: value, premium }
+    }
+
+    /// What a set with so many long-lived marks may cost beyond leaving the request uncached.
+    fn budget(&self, long: usize) -> f64 {
+        if long > 0 { self.budgets.long } else { self.budgets.short }
     }
 
     fn write(&self, ttl: Ttl) -> f64 {
@@ -274,13 +289,27 @@ mod tests {
     #[test]
     fn a_set_keeps_to_its_budget() {
         let candidates = [candidate(0, 4000, 0.9, 0.9), candidate(1, 40_000, 0.9, 0.9)];
-        let poor = Judge { budgets: Budgets { short: 1000.0, long: 0.0 }, ..judge() };
+        let poor = Judge { budgets: Budgets { short: 1000.0, long: 0.0, later: 0.0 }, ..judge() };
         assert_eq!(choose(&candidates, 4, &poor), [(0, Ttl::Short)]);
-        let broke = Judge { budgets: Budgets { short: -1.0, long: -1.0 }, ..judge() };
+        let broke = Judge { budgets: Budgets { short: -1.0, long: -1.0, later: 0.0 }, ..judge() };
         assert_eq!(choose(&candidates, 4, &broke), []);
         let mut read = candidates;
         read[0].reads = 4000;
         assert_eq!(choose(&read, 4, &broke), [(0, Ttl::Short)], "a read costs nothing");
+    }
+
+    #[test]
+    fn a_clients_read_is_not_given_up_for_a_write_without_a_budget() {
+        let mut candidates = [candidate(0, 9000, 0.1, 0.9), candidate(1, 30_000, 0.1, 0.95)];
+        candidates[1].client = Some(Ttl::Short);
+        candidates[1].reads = 9000;
+        let sent = Budgets { short: -2850.0, long: -2850.0, later: 0.0 };
+        let judge = Judge { keeps_client: true, budgets: sent, ..judge() };
+        assert_eq!(
+            choose(&candidates, 4, &judge),
+            [(1, Ttl::Short)],
+            "an hour would cost 15750 more than as sent"
+        );
     }
 
     #[test]

@@ -13,8 +13,9 @@ const SHORT_LOAN: f64 = 0.26;
 const LONG_LOAN: f64 = 1.6;
 /// The part of the bill as sent that may be lost for good.
 const LOSS: f64 = 0.002;
-/// How much of it is lent where a client has marks of its own, which are a good plan already.
-const CLIENT_LOAN: f64 = 0.05;
+/// The part of the bill as sent that is lent where a client has marks of its own, which are a good plan already. There
+/// is no other loan, so a conversation of two requests costs no more than as sent either.
+const CLIENT_LOSS: f64 = 0.008;
 /// How fast what was saved long ago ends to count, per request.
 const FADING: f64 = 0.9998;
 
@@ -33,11 +34,21 @@ pub(crate) struct Budgets {
     pub(crate) short: f64,
     /// For plans with entries that live long.
     pub(crate) long: f64,
+    /// What later requests may cost more than as sent because of what this plan leaves unmarked.
+    pub(crate) later: f64,
 }
 
 impl Budgets {
     #[cfg(test)]
-    pub(crate) const ENDLESS: Budgets = Budgets { short: f64::INFINITY, long: f64::INFINITY };
+    pub(crate) const ENDLESS: Budgets =
+        Budgets { short: f64::INFINITY, long: f64::INFINITY, later: f64::INFINITY };
+}
+
+impl Budgets {
+    /// What is left when so much is kept for what is owed.
+    pub(super) fn without(self, owed: f64) -> Budgets {
+        Budgets { short: self.short - owed, long: self.long - owed, later: self.later - owed }
+    }
 }
 
 impl Ledger {
@@ -45,11 +56,17 @@ impl Ledger {
     /// any.
     pub(super) fn budgets(&self, total: f64, sent: Option<f64>) -> Budgets {
         let as_sent = self.as_sent + sent.unwrap_or(total);
-        let saved = as_sent - self.planned - total + LOSS * as_sent;
+        let saved = as_sent - self.planned - total;
         let largest = self.largest.max(total);
         match sent {
-            None => Budgets { short: saved + SHORT_LOAN * largest, long: saved + LONG_LOAN * largest },
-            Some(_) => Budgets { short: saved + CLIENT_LOAN * largest, long: saved + CLIENT_LOAN * largest },
+            None => {
+                let saved = saved + LOSS * as_sent;
+                Budgets { short: saved + SHORT_LOAN * largest, long: saved + LONG_LOAN * largest, later: 0.0 }
+            }
+            Some(sent) => {
+                let saved = saved + CLIENT_LOSS * as_sent;
+                Budgets { short: saved, long: saved, later: saved + total - sent }
+            }
         }
     }
 

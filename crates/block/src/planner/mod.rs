@@ -20,7 +20,7 @@ use crate::{CacheRules, MarkedRules, Measured, PrefixHash, Served, Ttl, WireProm
 
 use belief::{Layer, LayerKey, Place};
 use cache_key::Rate;
-use choose::{Judge, choose};
+use choose::{Candidate, Judge, choose};
 use ledger::Ledger;
 use nodes::{Generations, Node, NodeEntries, SentEntries};
 
@@ -81,7 +81,10 @@ impl CachePlan {
 struct Receipt {
     profile: u64,
     read: Option<PrefixHash>,
+    /// Bytes of text.
     bytes: u64,
+    /// Tokens of what is no text.
+    media: u64,
     /// All prefixes of the request.
     prefixes: Vec<PrefixHash>,
 }
@@ -229,7 +232,7 @@ impl Planner {
             allow_long: pauses >= if keeps_client { CLIENT_PAUSES } else { PAUSES },
             keeps_client,
             follows_short: early.iter().any(|(_, ttl)| *ttl == Ttl::Short),
-            budgets: ledger.budgets(total, sent),
+            budgets: ledger.budgets(total, sent).without(self.owed(&measured, rules, own, &candidates, now)),
         };
         let mut marks = choose(&candidates, rules.marks - early.len(), &judge);
         marks.extend(early);
@@ -246,6 +249,7 @@ impl Planner {
             profile,
             read: expected.read_at.map(|position| measured.prefixes[position]),
             bytes: wire.positions.iter().map(|position| u64::from(position.length)).sum(),
+            media: wire.positions.iter().map(|position| u64::from(position.media_tokens)).sum(),
             prefixes: measured.prefixes,
         };
         CachePlan { marks, cache_key: None, expected, receipt }
@@ -261,6 +265,29 @@ impl Planner {
     ) -> f64 {
         let mut entries = SentEntries(NodeEntries { nodes: &mut self.nodes, now });
         serve(&mut entries, rules, measured, client, now).cost(rules)
+    }
+
+    /// What a request like this one may have to write that it would read if requests went as they were sent. An entry
+    /// deeper than a client's mark is read instead of that mark's own, which nobody then writes again.
+    fn owed(
+        &self,
+        measured: &Measured,
+        rules: &MarkedRules,
+        client: &[(usize, Ttl)],
+        candidates: &[Candidate],
+        now: f64,
+    ) -> f64 {
+        let read = candidates.iter().map(|candidate| candidate.reads).max().unwrap_or(0);
+        let is_missed = |at: usize| {
+            let node = self.nodes.get(measured.prefixes[at]);
+            let is_live = |entry: Option<crate::CacheEntry>| entry.is_some_and(|entry| now < entry.expires);
+            measured.tokens[at] <= read && node.is_some_and(|node| is_live(node.sent) && !is_live(node.entry))
+        };
+        let missed = client.iter().filter(|(at, _)| is_missed(*at)).map(|(at, ttl)| {
+            let write = if *ttl == Ttl::Long { rules.write_long } else { rules.write_short };
+            (write - rules.read) * measured.tokens[*at] as f64
+        });
+        missed.fold(0.0, f64::max)
     }
 
     /// How often something of the request, or of requests of its kind, was asked for again after the short
@@ -292,9 +319,10 @@ impl Planner {
     /// happen means that the entry is gone; beliefs that rest on such reads are weakened, and so hints that
     /// do not pay end.
     pub fn learn(&mut self, plan: &CachePlan, counters: Counters, now: f64) {
-        if counters.input > 0 && plan.receipt.bytes > 0 {
-            let measured = plan.receipt.bytes as f64 / counters.input as f64;
-            // Images and unusual text must not throw the scale off.
+        let text = counters.input.saturating_sub(plan.receipt.media);
+        if text > 0 && plan.receipt.bytes > 0 {
+            let measured = plan.receipt.bytes as f64 / text as f64;
+            // Media that count otherwise and unusual text must not throw the scale off.
             self.bytes_per_token = (0.95 * self.bytes_per_token + 0.05 * measured).clamp(1.5, 8.0);
         }
         let Some(read) = plan.receipt.read else { return };

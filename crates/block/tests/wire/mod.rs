@@ -11,6 +11,7 @@ pub(crate) fn request(prefixes: &[u128]) -> WirePrompt {
         message: index.checked_sub(1).map(|message| message as u32),
         range: 0..4,
         length: 4096,
+        media_tokens: 0,
         prefix: *prefix,
         mark: None,
         markable: true,

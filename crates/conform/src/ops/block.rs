@@ -20,11 +20,13 @@ fn build(input: &Value) -> Outcome {
     let clock = FixedClock(Timestamp::UNIX_EPOCH);
     let blocks = request_to_block(&body, Some(surface), None, &CountingIds::new(), &clock)?;
     let rows = blocks.prompt.blocks.iter().zip(&blocks.places).map(|(block, place)| {
-        let plain = place.plain && block.content_type == BlockContentType::Text;
+        // The vectors have the specification's words.
+        let content_type = block.content_type.specified();
+        let plain = place.plain && content_type == BlockContentType::Text;
         output([
             ("sequence_index", block.sequence_index.into()),
             ("role", block.role.word().into()),
-            ("content_type", block.content_type.word().into()),
+            ("content_type", content_type.word().into()),
             ("provenance", block.provenance.word().into()),
             ("sensitivity", block.sensitivity.word().into()),
             ("content", if plain { block.content.as_str().into() } else { Value::Null }),

@@ -223,7 +223,7 @@ async fn reserve_again(core: &Core, entry: &mut Entry, candidate: &Candidate) ->
 /// A count for a client whose upstream has no way to ask for one.
 fn count_tokens(candidate: &Candidate, prepared: &Prepared) -> u64 {
     let text = String::from_utf8_lossy(&prepared.body);
-    tokens::count_text(&candidate.model, &text).tokens
+    tokens::count_content(&candidate.model, &text).tokens
 }
 
 impl Failure {

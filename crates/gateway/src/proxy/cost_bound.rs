@@ -2,14 +2,15 @@
 //!
 //! Invariant: every member that lets a provider write more counts, whatever the case of its name: a budget is held by
 //! what is set aside, so a member that is not understood must not make a request look cheaper than it is. A limit that
-//! is no whole number is refused, because servers differ in what they make of it. Only the data of an image that is
-//! a part of a message is left out of the count; every other byte counts as text, whatever a `type` beside it says.
+//! is no whole number is refused, because servers differ in what they make of it. Only the data of an image, a
+//! document or a sound that is a part of a message is left out of the count; every other byte counts as text, whatever
+//! a `type` beside it says.
 
 use std::ops::Range;
 
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, server_tool_price};
-use stave_llm::tokens::longest_output;
+use stave_llm::tokens::{longest_output, media_tokens};
 use stave_lower::{BodyValue, RequestBody};
 
 use super::delegated::{CONTENT, plain_name, tools};
@@ -23,8 +24,12 @@ const USUAL_OUTPUT_TOKENS: u64 = 4096;
 const IMAGE_TOKENS: u64 = 5_000;
 /// Models that count images by tiles at the price of small tokens.
 const IMAGE_TOKENS_OF_GPT_4O_MINI: u64 = 48_200;
-/// Input tokens of a document that is named instead of sent.
+/// Input tokens of a document that is named instead of sent, and the most of one that is sent.
 const NAMED_DOCUMENT_TOKENS: u64 = 100_000;
+/// Bytes of a second of sound, at the least: 8 kbit/s.
+const BYTES_PER_SECOND: u64 = 1_000;
+/// Input tokens of a second of sound, at the most.
+const TOKENS_PER_SECOND: u64 = 32;
 /// Input tokens of a conversation that the provider keeps.
 const KEPT_CONVERSATION_TOKENS: u64 = 200_000;
 
@@ -98,9 +103,8 @@ impl CostBound {
             most += most_tokens(kept);
             at = skipped.end;
         }
-        let likely_images = media.images.saturating_mul(IMAGE_TOKENS / 4);
         Ok(CostBound {
-            likely_input: (bytes / 4 + 1).saturating_add(likely_images),
+            likely_input: (bytes / 4 + 1).saturating_add(media.likely),
             input: most
                 .saturating_add(media.tokens)
                 .saturating_add(tools.calls.saturating_mul(TOKENS_PER_TOOL_CALL)),
@@ -194,9 +198,12 @@ fn whole_number(name: &str, value: BodyValue<'_, '_>) -> Result<Option<u64>, Fau
 #[derive(Debug, Default)]
 struct Media {
     images: u64,
-    /// Where data of images stands, in order.
+    /// Where data of images, documents and sounds stands, in order.
     skipped: Vec<Range<usize>>,
+    /// The most tokens.
     tokens: u64,
+    /// The tokens of what is sent, by the providers' rules.
+    likely: u64,
 }
 
 impl Media {
@@ -210,14 +217,11 @@ impl Media {
         if root.at(&["prompt", "id"]).is_some() {
             media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
         }
+        let model = root.get("model").and_then(BodyValue::text).unwrap_or_default();
         media.read_named(root);
-        media.read_images(root);
-        let small_tokens = root.get("model").and_then(BodyValue::text);
-        let per_image = if small_tokens.is_some_and(|model| model.contains("gpt-4o-mini")) {
-            IMAGE_TOKENS_OF_GPT_4O_MINI
-        } else {
-            IMAGE_TOKENS
-        };
+        media.read_parts(root, &model);
+        let per_image =
+            if model.contains("gpt-4o-mini") { IMAGE_TOKENS_OF_GPT_4O_MINI } else { IMAGE_TOKENS };
         media.tokens = media.tokens.saturating_add(media.images.saturating_mul(per_image));
         media.skipped.sort_by_key(|range| range.start);
         media
@@ -241,9 +245,9 @@ impl Media {
         }
     }
 
-    /// Finds images where the interfaces have them: among the parts of a message, of a tool's result and of a
+    /// Finds media where the interfaces have them: among the parts of a message, of a tool's result and of a
     /// document, and among the items of `input`.
-    fn read_images(&mut self, root: BodyValue<'_, '_>) {
+    fn read_parts(&mut self, root: BodyValue<'_, '_>, model: &str) {
         let mut parts: Vec<BodyValue<'_, '_>> =
             root.get("input").into_iter().flat_map(BodyValue::items).collect();
         for message in root.get("messages").into_iter().flat_map(BodyValue::items) {
@@ -255,24 +259,63 @@ impl Media {
             parts.extend(inside.iter().flatten().flat_map(|list| list.items()));
             parts.extend(part.get("output").filter(|output| output.is_object()));
             let kind = part.get("type").and_then(BodyValue::text);
-            if matches!(kind.as_deref(), Some("image" | "image_url" | "input_image" | "computer_screenshot"))
-            {
-                self.images = self.images.saturating_add(1);
-                let places: [&[&str]; 3] = [&["source", "data"], &["image_url"], &["image_url", "url"]];
-                let data =
-                    places.iter().filter_map(|place| part.at(place)).filter(|data| is_image_data(*data));
-                self.skipped.extend(data.map(BodyValue::range));
+            match kind.as_deref() {
+                Some("image" | "image_url" | "input_image" | "computer_screenshot") => {
+                    self.images = self.images.saturating_add(1);
+                    let places: [&[&str]; 3] = [&["source", "data"], &["image_url"], &["image_url", "url"]];
+                    self.skipped.extend(media_data(part, &places, "data:image/").map(BodyValue::range));
+                    self.likely = self.likely.saturating_add(likely(part, model));
+                }
+                Some("document" | "file" | "input_file") => {
+                    // A document of text counts as text.
+                    if part.at(&["source", "type"]).and_then(BodyValue::text).as_deref() == Some("text") {
+                        continue;
+                    }
+                    let places: [&[&str]; 3] = [&["source", "data"], &["file", "file_data"], &["file_data"]];
+                    for data in media_data(part, &places, "data:application/pdf") {
+                        let most = most_tokens(data.raw().as_bytes()).min(NAMED_DOCUMENT_TOKENS);
+                        self.tokens = self.tokens.saturating_add(most);
+                        self.likely = self.likely.saturating_add(likely(part, model).min(most));
+                        self.skipped.push(data.range());
+                    }
+                }
+                Some("input_audio" | "audio") => {
+                    let places: [&[&str]; 3] =
+                        [&["input_audio", "data"], &["source", "data"], &["audio", "data"]];
+                    for data in media_data(part, &places, "data:audio/") {
+                        let bytes = data.range().len() as u64 / 4 * 3;
+                        let most = (bytes / BYTES_PER_SECOND + 1).saturating_mul(TOKENS_PER_SECOND);
+                        self.tokens = self.tokens.saturating_add(most);
+                        self.likely = self.likely.saturating_add(likely(part, model).min(most));
+                        self.skipped.push(data.range());
+                    }
+                }
+                _ => {}
             }
         }
     }
 }
 
-/// Whether a value is the data of an image in base64, alone or in a `data:` address. An address elsewhere is short, and
-/// counts as text.
-fn is_image_data(value: BodyValue<'_, '_>) -> bool {
+/// The tokens of a part by the provider's rules.
+fn likely(part: BodyValue<'_, '_>, model: &str) -> u64 {
+    media_tokens(model, &|path| part.at(path)?.text()).unwrap_or_default()
+}
+
+/// The members of a part that are media in base64.
+fn media_data<'p, 't, 'b>(
+    part: BodyValue<'t, 'b>,
+    places: &'p [&'p [&'p str]],
+    address: &'p str,
+) -> impl Iterator<Item = BodyValue<'t, 'b>> + use<'p, 't, 'b> {
+    places.iter().filter_map(move |place| part.at(place)).filter(move |data| is_base64(*data, address))
+}
+
+/// Whether a value is base64, alone or in a `data:` address of a type. An address elsewhere is short, and counts as
+/// text.
+fn is_base64(value: BodyValue<'_, '_>, address: &str) -> bool {
     let Some(text) = value.text() else { return false };
     let data = match text.split_once(";base64,") {
-        Some((kind, data)) if kind.len() <= 64 && kind.starts_with("data:image/") => data,
+        Some((kind, data)) if kind.len() <= 64 && kind.starts_with(address) => data,
         Some(_) => return false,
         None => &text,
     };
@@ -474,6 +517,42 @@ mod tests {
             ),
         ] {
             assert!((IMAGE_TOKENS..IMAGE_TOKENS + 150).contains(&bound(&text).input), "{}", &text[..60]);
+        }
+    }
+
+    #[test]
+    fn documents_and_sounds_are_bounded_and_estimated_by_the_providers_rules() {
+        let data = "QUJD".repeat(100_000);
+        for (part, most, likely) in [
+            (
+                format!(r#"{{"type":"input_audio","input_audio":{{"data":"{data}","format":"mp3"}}}}"#),
+                9_632,
+                375,
+            ),
+            (
+                format!(r#"{{"type":"document","source":{{"type":"base64","data":"{data}"}}}}"#),
+                NAMED_DOCUMENT_TOKENS,
+                21_000,
+            ),
+            (
+                format!(r#"{{"type":"file","file":{{"file_data":"data:application/pdf;base64,{data}"}}}}"#),
+                NAMED_DOCUMENT_TOKENS,
+                21_000,
+            ),
+        ] {
+            let text = format!(r#"{{"model":"gpt-4o","messages":[{{"content":[{part}]}}]}}"#);
+            let bound = bound(&text);
+            assert!((most..most + 150).contains(&bound.input), "{}: {bound:?}", &part[..30]);
+            assert!((likely..likely + 50).contains(&bound.likely_input), "{}: {bound:?}", &part[..30]);
+        }
+        // Words are no sound, and a document of text is text.
+        let words = "word ".repeat(40_000);
+        for part in [
+            format!(r#"{{"type":"input_audio","input_audio":{{"data":"{words}"}}}}"#),
+            format!(r#"{{"type":"document","source":{{"type":"text","data":"{data}"}}}}"#),
+        ] {
+            let text = format!(r#"{{"messages":[{{"content":[{part}]}}]}}"#);
+            assert!(bound(&text).input >= 100_000, "{}", &part[..30]);
         }
     }
 

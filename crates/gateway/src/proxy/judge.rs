@@ -459,7 +459,7 @@ fn field(position: &Position) -> &'static str {
         PositionKind::Tool => "tools",
         PositionKind::OutputSchema => "output_schema",
         PositionKind::ToolResult => "tool_result",
-        PositionKind::Document | PositionKind::Image => "context",
+        PositionKind::Document | PositionKind::Image | PositionKind::Audio => "context",
         PositionKind::Text | PositionKind::ToolUse | PositionKind::Thinking | PositionKind::Other => {
             match position.role {
                 PromptRole::System => "instructions",

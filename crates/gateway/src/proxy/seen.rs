@@ -89,8 +89,7 @@ impl SeenPrompts {
         if common == before.len() || common >= positions.len() {
             return None;
         }
-        let bytes =
-            |positions: &[Position]| positions.iter().map(|position| u64::from(position.length)).sum();
+        let bytes = |positions: &[Position]| positions.iter().map(Position::shown_bytes).sum();
         let blocks: Vec<SeenBlock> = spans.unwrap_or_default().iter().filter_map(SeenBlock::of).collect();
         Some(Parting {
             place: place(positions, common),

@@ -14,12 +14,15 @@ const FORM: u8 = 1;
 /// Codes of words, by their place. New words go to the end.
 const ROLES: [PromptRole; 4] =
     [PromptRole::System, PromptRole::User, PromptRole::Assistant, PromptRole::Tool];
-const TYPES: [BlockContentType; 5] = [
+const TYPES: [BlockContentType; 8] = [
     BlockContentType::Text,
     BlockContentType::ToolSchema,
     BlockContentType::ToolResult,
     BlockContentType::StructuredOutput,
     BlockContentType::Image,
+    BlockContentType::Document,
+    BlockContentType::Audio,
+    BlockContentType::Thinking,
 ];
 const PROVENANCES: [Provenance; 6] = [
     Provenance::System,
@@ -40,7 +43,7 @@ pub struct RecordedBlock {
     pub provenance: Provenance,
     /// The label by origin, or the stricter one of something that the gate acted on.
     pub sensitivity: Sensitivity,
-    /// How many bytes the model is shown of it, about.
+    /// How many bytes the model is shown of it, about; media count as text of as many tokens.
     pub length: u32,
     /// The SHA-256 of a tool's definition or of an output schema.
     pub schema: Option<[u8; 32]>,
@@ -132,7 +135,7 @@ mod tests {
         RecordedBlock {
             span: SpanDigest(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             role: ROLES[place(4)],
-            content_type: TYPES[place(5)],
+            content_type: TYPES[place(8)],
             provenance: PROVENANCES[place(6)],
             sensitivity: LABELS[place(3)],
             length: 7,
@@ -151,13 +154,15 @@ mod tests {
 
     #[test]
     fn the_codes_of_words_stay() {
-        let one = RecordedBlock { schema: None, ..block(5) };
+        let one = RecordedBlock { schema: None, content_type: BlockContentType::Text, ..block(5) };
         let bytes = RecordedBlocks { blocks: vec![one], left_out: 9 }.encode();
         assert_eq!(bytes[..5], [1, 0, 0, 0, 9]);
         assert_eq!(bytes[13..], [0b1, 0b10101, 0, 0, 0, 7]);
-        for (all, codes) in [(PromptRole::ALL.len(), 4), (BlockContentType::ALL.len(), 5)] {
+        for (all, codes) in [(PromptRole::ALL.len(), 4), (BlockContentType::ALL.len(), 8)] {
             assert_eq!(all, codes);
         }
+        let codes: Vec<u8> = BlockContentType::ALL.iter().map(|word| code(&TYPES, word)).collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!((Provenance::ALL.len(), Sensitivity::ALL.len()), (6, 3));
     }
 

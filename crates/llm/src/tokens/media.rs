@@ -1,17 +1,23 @@
-//! Tokens of images and documents, by the rules that providers publish.
+//! Tokens of images, documents and sound, by the rules that providers publish.
 //!
-//! Invariant: the data of an image or a document is never counted as text.
+//! Invariant: the data of an image, a document or a sound is never counted as text, wherever in a request it stands, and
+//! everything that counts tokens asks [`media_tokens`].
+
+use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use stave_canon::Value;
 
+use super::audio;
 use super::family_of;
 
 /// An image of unknown size: one of 1024 by 1024 pixels in high detail.
 pub(super) const PER_IMAGE: u64 = 765;
 /// A page of a document: its text and its picture.
 const PER_PAGE: u64 = 3000;
+/// The same for Gemini, which counts a page as one picture.
+const PER_PAGE_OF_GEMINI: u64 = 258;
 /// A document that is not here to be measured: one page.
 pub(super) const PER_REMOTE_DOCUMENT: u64 = PER_PAGE;
 /// Bytes of a page when the pages cannot be counted.
@@ -27,15 +33,23 @@ pub(super) fn image(model: &str, data: &str, low_detail: bool) -> u64 {
     }
     let end = data.len().min(HEADER_BYTES) / 4 * 4;
     let header = data.get(..end).and_then(|data| STANDARD.decode(data).ok());
-    header.and_then(|bytes| size(&bytes)).map_or(PER_IMAGE, |(width, height)| rule.tokens(width, height))
+    let size = header.and_then(|bytes| size(&bytes));
+    let unknown = if matches!(rule, Rule::Crops) { rule.tokens(1024, 1024) } else { PER_IMAGE };
+    size.map_or(unknown, |(width, height)| rule.tokens(width, height))
 }
 
 /// The tokens of a document in base64.
-pub(super) fn document(data: &str) -> u64 {
+pub(super) fn document(model: &str, data: &str) -> u64 {
     let bytes = STANDARD.decode(data).unwrap_or_default();
-    let pages = pages(&bytes);
-    let length = data.len() as u64 / 4 * 3;
-    if pages > 0 { pages * PER_PAGE } else { (length / BYTES_PER_PAGE + 1) * PER_PAGE }
+    let pages = match pages(&bytes) {
+        0 => data.len() as u64 / 4 * 3 / BYTES_PER_PAGE + 1,
+        pages => pages,
+    };
+    pages * per_page(model)
+}
+
+fn per_page(model: &str) -> u64 {
+    if family_of(model) == "gemini" { PER_PAGE_OF_GEMINI } else { PER_PAGE }
 }
 
 /// Splits a part of a request, at any depth, into the tokens of its media and the part without their data.
@@ -69,31 +83,99 @@ pub(super) fn split(model: &str, value: &Value) -> (u64, Value) {
     }
 }
 
-/// The tokens of a part that is an image or a document.
+/// The tokens of a part that is an image, a document or a sound.
 fn part(model: &str, value: &Value) -> Option<u64> {
-    let kind = value.get("type").and_then(Value::as_str)?;
-    let at = |path: &str| value.pointer(path).and_then(Value::as_str);
-    match kind {
+    let at = |path: &[&str]| {
+        let found = path.iter().try_fold(value, |value, key| value.get(key))?;
+        found.as_str().map(Cow::Borrowed)
+    };
+    media_tokens(model, &at)
+}
+
+/// The tokens of a part of a request that is an image, a document or a sound, by the provider's rules; `None` for every
+/// other part, such as a document that is plain text. `at` reads the text at a path of the part: parts are values or
+/// stand in a body that nobody parsed.
+#[must_use]
+pub fn media_tokens<'p>(model: &str, at: &dyn Fn(&[&str]) -> Option<Cow<'p, str>>) -> Option<u64> {
+    let first = |paths: &[&[&str]]| paths.iter().find_map(|path| at(path));
+    let Some(kind) = at(&["type"]) else { return media_of_type(model, at) };
+    match kind.as_ref() {
         "image" | "image_url" | "input_image" | "computer_screenshot" => {
-            let low = at("/image_url/detail").or_else(|| at("/detail")) == Some("low");
-            let address = at("/image_url/url").or_else(|| at("/image_url"));
-            let inline = address.and_then(|address| address.strip_prefix("data:")?.split_once(";base64,"));
-            match at("/source/data").or(inline.map(|(_, data)| data)) {
+            let low = first(&[&["image_url", "detail"], &["detail"]]).as_deref() == Some("low");
+            let address = first(&[&["image_url", "url"], &["image_url"]]);
+            let inline = address.as_deref().and_then(inline_data);
+            let own = first(&[&["source", "data"], &["data"]]);
+            // A part of this type without any image is something else.
+            let is_named = || address.is_some() || first(&[&["source", "type"], &["file_id"]]).is_some();
+            match own.as_deref().or(inline) {
                 Some(data) => Some(image(model, data, low)),
-                None => Some(image(model, "", low)),
+                None => is_named().then(|| image(model, "", low)),
             }
         }
         "document" | "file" | "input_file" => {
             // A document that is plain text is counted as text.
-            if at("/source/type") == Some("text") || at("/source/type") == Some("content") {
+            let source = at(&["source", "type"]);
+            if matches!(source.as_deref(), Some("text" | "content")) {
                 return None;
             }
-            let inline = at("/file/file_data").or_else(|| at("/file_data"));
-            let inline = inline.map(|data| data.split_once(";base64,").map_or(data, |(_, data)| data));
-            Some(at("/source/data").or(inline).map_or(PER_REMOTE_DOCUMENT, document))
+            let own = first(&[&["source", "data"], &["file", "file_data"], &["file_data"]]);
+            let names: [&[&str]; 3] = [&["file", "file_id"], &["file_id"], &["file_url"]];
+            let is_named = || source.is_some() || first(&names).is_some();
+            match own.as_deref().map(|data| inline_data(data).unwrap_or(data)) {
+                Some(data) => Some(document(model, data)),
+                None => is_named().then_some(PER_REMOTE_DOCUMENT),
+            }
+        }
+        "input_audio" | "audio" => {
+            let own = first(&[&["input_audio", "data"], &["source", "data"], &["audio", "data"], &["data"]]);
+            let format = first(&[
+                &["input_audio", "format"],
+                &["audio", "format"],
+                &["source", "media_type"],
+                &["mimeType"],
+            ]);
+            let is_named = || first(&[&["source", "type"], &["audio", "id"], &["file_id"]]).is_some();
+            match own.as_deref().map(|data| inline_data(data).unwrap_or(data)) {
+                Some(data) => Some(audio::sound(model, data, format.as_deref())),
+                None => is_named().then(|| audio::remote(model)),
+            }
         }
         _ => None,
     }
+}
+
+/// The same for a part that says its type as a media type only, as Gemini's do.
+fn media_of_type<'p>(model: &str, at: &dyn Fn(&[&str]) -> Option<Cow<'p, str>>) -> Option<u64> {
+    let first = |paths: &[[&str; 2]]| paths.iter().find_map(|path| at(path));
+    let inline = [
+        ["inlineData", "mimeType"],
+        ["inlineData", "mime_type"],
+        ["inline_data", "mimeType"],
+        ["inline_data", "mime_type"],
+    ];
+    let named = [
+        ["fileData", "mimeType"],
+        ["fileData", "mime_type"],
+        ["file_data", "mimeType"],
+        ["file_data", "mime_type"],
+    ];
+    let data = first(&[["inlineData", "data"], ["inline_data", "data"]]);
+    let data = data.as_deref();
+    let media_type = if data.is_some() { first(&inline) } else { first(&named) }?;
+    match media_type.split_once('/')? {
+        ("image", _) => Some(image(model, data.unwrap_or_default(), false)),
+        ("audio", _) => Some(
+            data.map_or_else(|| audio::remote(model), |data| audio::sound(model, data, Some(&media_type))),
+        ),
+        ("video", _) => Some(audio::film(data)),
+        (_, "pdf") => Some(data.map_or_else(|| per_page(model), |data| document(model, data))),
+        _ => None,
+    }
+}
+
+/// The base64 of a `data:` address.
+fn inline_data(address: &str) -> Option<&str> {
+    address.strip_prefix("data:")?.split_once(";base64,").map(|(_, data)| data)
 }
 
 /// How a model counts an image.
@@ -105,6 +187,8 @@ enum Rule {
     Tiles { base: u64, tile: u64 },
     /// Patches of 32 pixels, by a factor in hundredths.
     Patches { factor: u64 },
+    /// Squares that are cut out of the image; one for a small image.
+    Crops,
 }
 
 impl Rule {
@@ -113,6 +197,9 @@ impl Rule {
         let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
         if family_of(model) == "claude" {
             return Rule::Area;
+        }
+        if family_of(model) == "gemini" {
+            return Rule::Crops;
         }
         if begins(&["gpt-5-nano", "gpt-4.1-nano"]) {
             return Rule::Patches { factor: 246 };
@@ -152,6 +239,11 @@ impl Rule {
             Rule::Patches { factor } => {
                 let patches = (width.div_ceil(32) * height.div_ceil(32)).min(1536);
                 (patches * factor).div_ceil(100)
+            }
+            Rule::Crops if width <= 384 && height <= 384 => 258,
+            Rule::Crops => {
+                let side = (width.min(height) * 2 / 3).max(1);
+                258 * width.div_ceil(side).min(64) * height.div_ceil(side).min(64)
             }
         }
     }
@@ -245,6 +337,8 @@ mod tests {
             ("gpt-4o", 2048, 4096, 1105),
             ("gpt-4o-mini", 1024, 1024, 25_501),
             ("gpt-4.1-mini", 1024, 1024, 1659),
+            ("gemini-2.5-pro", 384, 300, 258),
+            ("gemini-2.5-pro", 960, 540, 1548),
         ] {
             assert_eq!(image(model, &png(width, height), false), tokens, "{model} {width}x{height}");
         }
@@ -266,8 +360,9 @@ mod tests {
     #[test]
     fn pages_of_a_document_are_counted() {
         let pdf = STANDARD.encode("%PDF <</Type /Pages>> <</Type /Page>> <</Type/Page/X 1>>");
-        assert_eq!(document(&pdf), 2 * PER_PAGE);
-        assert_eq!(document(&STANDARD.encode([0; 120_000])), 3 * PER_PAGE);
+        assert_eq!(document("claude-opus-5", &pdf), 2 * PER_PAGE);
+        assert_eq!(document("gemini-2.5-pro", &pdf), 2 * PER_PAGE_OF_GEMINI);
+        assert_eq!(document("claude-opus-5", &STANDARD.encode([0; 120_000])), 3 * PER_PAGE);
     }
 
     #[test]
@@ -280,5 +375,44 @@ mod tests {
         assert_eq!(tokens, 54);
         let rest = rest.to_string();
         assert!(rest.contains("hi") && rest.len() < 200, "{rest}");
+    }
+
+    #[test]
+    fn a_part_counts_by_what_it_carries_and_not_by_its_type_alone() {
+        let data = STANDARD.encode([7; 300_000]);
+        let pdf = STANDARD.encode([7; 300_000]);
+        let tokens = |model: &str, part: &str| split(model, &stave_canon::parse(part).unwrap()).0;
+        for (model, part, expected) in [
+            (
+                "gpt-4o",
+                format!(r#"{{"type":"input_audio","input_audio":{{"data":"{data}","format":"pcm16"}}}}"#),
+                63,
+            ),
+            (
+                "gemini-2.5-pro",
+                format!(r#"{{"inlineData":{{"mimeType":"application/pdf","data":"{pdf}"}}}}"#),
+                7 * 258,
+            ),
+            (
+                "gemini-2.5-pro",
+                r#"{"fileData":{"mimeType":"image/png","fileUri":"https://a"}}"#.to_owned(),
+                1032,
+            ),
+            (
+                "claude-opus-5",
+                format!(r#"{{"type":"image","data":"{}","mimeType":"image/png"}}"#, png(200, 200)),
+                54,
+            ),
+            (
+                "claude-opus-5",
+                r#"{"type":"document","source":{"type":"url","url":"https://a"}}"#.to_owned(),
+                PER_PAGE,
+            ),
+            ("claude-opus-5", r#"{"type":"file","path":"src/main.rs"}"#.to_owned(), 0),
+            ("claude-opus-5", r#"{"type":"image"}"#.to_owned(), 0),
+            ("claude-opus-5", r#"{"type":"audio","level":3}"#.to_owned(), 0),
+        ] {
+            assert_eq!(tokens(model, &part), expected, "{model} {}", &part[..40.min(part.len())]);
+        }
     }
 }

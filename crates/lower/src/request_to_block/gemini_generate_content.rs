@@ -83,8 +83,11 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
         into.value(tool, PositionKind::ToolResult, part, false);
     } else if let Some(media) = has("inlineData", "inline_data").or_else(|| has("fileData", "file_data")) {
         let media_type = either(tape, media, "mimeType", "mime_type").and_then(|text| tape.inner(text));
-        if media_type.is_some_and(|media_type| media_type.starts_with("image")) {
+        let is = |kind: &str| media_type.is_some_and(|media_type| media_type.starts_with(kind));
+        if is("image") {
             into.value(speaker, PositionKind::Image, part, false);
+        } else if is("audio") {
+            into.value(speaker, PositionKind::Audio, part, false);
         } else {
             let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
             into.value(retrieved, PositionKind::Document, part, false);

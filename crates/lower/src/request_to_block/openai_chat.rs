@@ -78,6 +78,7 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
             let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
             into.value(retrieved, PositionKind::Document, part, false);
         }
+        Some("input_audio") => into.value(speaker, PositionKind::Audio, part, false),
         _ => into.value(speaker, PositionKind::Other, part, false),
     }
 }

@@ -74,6 +74,7 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
         (Some("input_text" | "output_text" | "refusal" | "text"), Some(text)) => {
             into.text(speaker, part, text);
         }
+        (Some("input_audio"), _) => into.value(speaker, PositionKind::Audio, part, false),
         (Some("input_image"), _) => into.value(speaker, PositionKind::Image, part, false),
         (Some("input_file"), _) => {
             let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };

@@ -7,8 +7,17 @@ use stave_block::{
 
 use super::tape::{Kind, Member, ROOT, Tape};
 
-/// What an image comes to in bytes of text: some 1600 tokens.
+/// The most that an image of a form without a rule comes to in bytes of text: some 1600 tokens.
 const IMAGE_LENGTH: usize = 6400;
+
+/// What the model is shown of a value.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shown {
+    /// Bytes of text.
+    length: usize,
+    /// Tokens of images, documents and sounds.
+    media: u64,
+}
 
 /// Who speaks at a position, and in which message.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +70,7 @@ impl<'t, 'b> Positions<'t, 'b> {
         if let Some(value) = self.tape.get(ROOT, key) {
             self.hash.update([b's']);
             self.hash.update(key);
-            self.hash_tree(value, None);
+            self.hash_tree(value, None, false);
         }
     }
 
@@ -79,20 +88,25 @@ impl<'t, 'b> Positions<'t, 'b> {
             self.hash.update((inner.len() as u64).to_le_bytes());
             self.hash.update(inner);
         } else {
-            self.hash_tree(node, Some(node));
+            self.hash_tree(node, Some(node), false);
         }
         let blank = is_blank(inner);
-        self.finish(speaker, PositionKind::Text, node, shown_length(inner), !blank, bare);
+        let shown = Shown { length: shown_length(inner), media: 0 };
+        self.finish(speaker, PositionKind::Text, node, shown, !blank, bare);
     }
 
     /// Any other value.
     pub(super) fn value(&mut self, speaker: Speaker, kind: PositionKind, node: usize, markable: bool) {
         self.begin(speaker, kind);
-        let length = self.hash_tree(node, Some(node));
+        // What a model is told of its tools, and what it calls them with, is text whatever its members are called.
+        let has_media =
+            !matches!(kind, PositionKind::Tool | PositionKind::OutputSchema | PositionKind::ToolUse);
+        let mut shown = self.hash_tree(node, Some(node), has_media);
         let bare = self.tape.kind(node) != Kind::Object;
-        // An image costs by its pixels, not by the text that carries it.
-        let length = if kind == PositionKind::Image { length.min(IMAGE_LENGTH) } else { length };
-        self.finish(speaker, kind, node, length, markable && !bare, bare);
+        if kind == PositionKind::Image {
+            shown.length = shown.length.min(IMAGE_LENGTH);
+        }
+        self.finish(speaker, kind, node, shown, markable && !bare, bare);
     }
 
     pub(super) fn finished(self, mut shape: RequestTraits) -> WirePrompt {
@@ -136,7 +150,7 @@ impl<'t, 'b> Positions<'t, 'b> {
         speaker: Speaker,
         kind: PositionKind,
         node: usize,
-        length: usize,
+        shown: Shown,
         markable: bool,
         bare: bool,
     ) {
@@ -148,7 +162,8 @@ impl<'t, 'b> Positions<'t, 'b> {
             provenance: speaker.provenance,
             message: speaker.message,
             range: self.tape.range(node),
-            length: u32::try_from(length).unwrap_or(u32::MAX),
+            length: u32::try_from(shown.length).unwrap_or(u32::MAX),
+            media_tokens: u32::try_from(shown.media).unwrap_or(u32::MAX),
             prefix: digest(self.hash.clone()),
             // A member of that name that is no mark, such as null, leaves no room for one.
             markable: markable
@@ -173,13 +188,14 @@ impl<'t, 'b> Positions<'t, 'b> {
         mark
     }
 
-    /// Hashes a value by its tokens and gives the bytes that it shows. The marks of the block `marked`, and
-    /// of the parts in its content, are passed over.
-    fn hash_tree(&mut self, node: usize, marked: Option<usize>) -> usize {
+    /// Hashes a value by its tokens and gives what it shows. The marks of the block `marked`, and of the parts in its
+    /// content, are passed over. The media in it cost by the provider's rules, not by the text that carries them.
+    fn hash_tree(&mut self, node: usize, marked: Option<usize>, has_media: bool) -> Shown {
         let tape = self.tape;
         let content = marked.and_then(|block| tape.get(block, "content"));
         let base = tape.node(node).depth;
-        let mut length = 0;
+        let mut shown = Shown::default();
+        let mut media_end = 0;
         let range = tape.subtree(node);
         let mut at = range.start;
         while at < range.end {
@@ -195,19 +211,38 @@ impl<'t, 'b> Positions<'t, 'b> {
                 at = tape.subtree(at + 1).end;
                 continue;
             }
+            if has_media
+                && at >= media_end
+                && current.kind == Kind::Object
+                && let Some(tokens) = self.media_tokens(at)
+            {
+                shown.media += tokens;
+                media_end = tape.subtree(at).end;
+            }
             self.hash.update([current.kind as u8]);
             self.hash.update(depth.to_le_bytes());
+            let mut length = 2;
             if matches!(current.kind, Kind::String | Kind::Scalar) {
                 let raw = tape.raw(at);
-                length += raw.len() + 1;
+                length = raw.len() + 1;
                 self.hash.update((raw.len() as u64).to_le_bytes());
                 self.hash.update(raw);
-            } else {
-                length += 2;
+            }
+            if at >= media_end {
+                shown.length += length;
             }
             at += 1;
         }
-        length
+        shown
+    }
+
+    /// The tokens of an object that is an image, a document or a sound.
+    fn media_tokens(&self, object: usize) -> Option<u64> {
+        let at = |path: &[&str]| {
+            let place = path.iter().try_fold(object, |object, key| self.tape.get(object, key))?;
+            self.tape.string(place)
+        };
+        stave_llm::tokens::media_tokens(&self.model, &at)
     }
 }
 

@@ -73,13 +73,13 @@ pub(super) fn read_spans(
                 digests
             }
         };
-        let length = positions.iter().map(|index| wire.positions[*index].length);
+        let length: u64 = positions.iter().map(|index| wire.positions[*index].shown_bytes()).sum();
         spans.push(BlockSpan {
             digests,
             role: first.role,
             content_type: content_type(first.kind),
             provenance: first.provenance,
-            length: length.fold(0, u32::saturating_add),
+            length: u32::try_from(length).unwrap_or(u32::MAX),
             positions,
         });
     }
@@ -159,11 +159,10 @@ fn content_type(kind: PositionKind) -> BlockContentType {
         PositionKind::OutputSchema => BlockContentType::StructuredOutput,
         PositionKind::Image => BlockContentType::Image,
         PositionKind::ToolResult => BlockContentType::ToolResult,
-        PositionKind::Text
-        | PositionKind::Thinking
-        | PositionKind::ToolUse
-        | PositionKind::Document
-        | PositionKind::Other => BlockContentType::Text,
+        PositionKind::Document => BlockContentType::Document,
+        PositionKind::Audio => BlockContentType::Audio,
+        PositionKind::Thinking => BlockContentType::Thinking,
+        PositionKind::Text | PositionKind::ToolUse | PositionKind::Other => BlockContentType::Text,
     }
 }
 
@@ -181,6 +180,7 @@ fn content(position: &Position, value: &Value) -> String {
         | PositionKind::Image
         | PositionKind::ToolUse
         | PositionKind::Document
+        | PositionKind::Audio
         | PositionKind::Other => json(),
     }
 }

@@ -74,6 +74,7 @@ fn part(kind: PositionKind, in_messages: bool) -> &'static str {
         PositionKind::ToolResult => "tool results",
         PositionKind::Image => "images",
         PositionKind::Document => "documents",
+        PositionKind::Audio => "sounds",
         PositionKind::Thinking => "thinking",
         PositionKind::Text if !in_messages => "system",
         PositionKind::Text | PositionKind::Other => "messages",
