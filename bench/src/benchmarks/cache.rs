@@ -1,8 +1,5 @@
 //! Cache planning of one large request: parsed to positions, planned, spliced.
 //!
-//! The last two rows begin with the neutral request of a model step, and so are what a step does between its prompt
-//! and the network: the codec's body, its positions, the plan, the splices.
-//!
 //! The reference implementation took 10.1 ms for the same work on a request of this size, on another day and
 //! under load; its figure is told, not run.
 
@@ -11,7 +8,6 @@ use std::hint::black_box;
 use std::rc::Rc;
 
 use stave_block::{PlanRequest, Planner, PlannerSettings};
-use stave_llm::codec::{AnthropicMessages, Codec as _};
 use stave_lower::{read_wire, splice_plan};
 
 use super::Benchmark;
@@ -28,12 +24,9 @@ pub(super) const BENCHMARK: Benchmark = Benchmark {
 
 fn prepare(_: &Machine) -> Vec<Comparison> {
     let body: Rc<str> = Rc::from(request::body());
-    let small: Rc<str> = Rc::from(request::sized(200, 300, 1500));
     vec![
         comparison("nothing learned before", &body, Planner::new(PlannerSettings::default())),
         comparison("after every generated trace", &body, practised()),
-        to_the_wire("a model step's request to the wire", &body),
-        to_the_wire("the same with short texts", &small),
     ]
 }
 
@@ -82,31 +75,6 @@ fn comparison(title: &'static str, body: &Rc<str>, planner: Planner) -> Comparis
             entrant("read_wire, plan, splice_plan", Box::new(ours)),
             entrant("serde_json, parse and write only", Box::new(peer)),
         ],
-    }
-}
-
-/// From the neutral request to the bytes that are sent.
-fn to_the_wire(title: &'static str, body: &Rc<str>) -> Comparison {
-    let request = stave_canon::parse(body).ok().and_then(|body| AnthropicMessages.decode_request(body).ok());
-    let mut planner = Planner::new(PlannerSettings::default());
-    let mut now = 1e5;
-    let mut encode_and_plan = move || {
-        now += 10.0;
-        let Some(request) = &request else { return None };
-        let body = AnthropicMessages.encode_request(black_box(request)).body.to_string();
-        let wire = read_wire(&body, None).ok()?;
-        let plan = planner.plan(&PlanRequest { wire: &wire, body: &body, session: None, now });
-        Some(splice_plan(&body, &wire, &plan).body.len())
-    };
-    let answer = encode_and_plan().map(|length| (length > body.len()).to_string()).unwrap_or_default();
-    let work = Box::new(move || {
-        black_box(encode_and_plan());
-    });
-    let contestant = Ok(InProcess::boxed(answer, work));
-    Comparison {
-        title,
-        work: Work::Calls(1),
-        entrants: vec![Entrant { name: "encode_request, read_wire, plan, splice_plan", contestant }],
     }
 }
 

@@ -8,6 +8,7 @@ mod conditions;
 mod emission;
 mod gate;
 mod gateway;
+mod model_step;
 mod prompt;
 mod provider_clients;
 mod runs;
@@ -31,6 +32,7 @@ pub(crate) static BENCHMARKS: &[Benchmark] = &[
     emission::BENCHMARK,
     canonical::BENCHMARK,
     cache::BENCHMARK,
+    model_step::BENCHMARK,
     conditions::BENCHMARK,
     prompt::BENCHMARK,
     runs::BENCHMARK,
