@@ -11,6 +11,7 @@
 
 mod as_seen;
 mod build;
+mod check_digits;
 mod codec;
 mod difference;
 mod economics;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::Sensitivity;
+use crate::check_digits::{iban, payment_card};
 
 /// The longest regular expression of a project, in bytes.
 pub const LONGEST_GATE_REGEX: usize = 1024;
@@ -110,7 +111,7 @@ impl RuleSet {
                 regex: Regex::new(&written(&row.regex)).ok()?,
                 holds: match row.check.as_deref() {
                     None => |_| true,
-                    Some("luhn") => luhn,
+                    Some("payment_card") => payment_card,
                     Some("iban") => iban,
                     Some(_) => return None,
                 },
@@ -281,32 +282,6 @@ pub fn gate_regex(written: &str) -> Result<Regex, BadGateRule> {
 fn set_of(written: impl Iterator<Item = String>) -> Result<RegexSet, BadGateRule> {
     let limit = COMPILED_BYTES * MOST_GATE_RULES;
     regex::RegexSetBuilder::new(written).size_limit(limit).build().map_err(|_| BadGateRule::Large)
-}
-
-/// The check digit of card numbers.
-fn luhn(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(10)).collect();
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(index, digit)| match (index % 2, digit * 2) {
-            (0, _) => *digit,
-            (_, doubled) => doubled / 10 + doubled % 10,
-        })
-        .sum();
-    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
-}
-
-/// The check number of international bank accounts.
-fn iban(text: &str) -> bool {
-    let plain: Vec<char> = text.chars().filter(|letter| *letter != ' ').collect();
-    let Some((head, tail)) = plain.split_at_checked(4) else { return false };
-    let remainder = tail.iter().chain(head).try_fold(0_u32, |remainder, letter| {
-        let value = letter.to_digit(36)?;
-        Some((remainder * if value > 9 { 100 } else { 10 } + value) % 97)
-    });
-    (15..=34).contains(&plain.len()) && remainder == Some(1)
 }
 
 #[cfg(test)]
