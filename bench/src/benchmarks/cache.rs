@@ -85,34 +85,42 @@ mod tests {
 
     /// The kinds whose plans are further from the bound than the others', with what they are held to. The bound
     /// knows which pause comes next and which agent starts; `docs/cache.md` has the reasons.
-    const FAR: [(&str, f64); 4] =
-        [("parallel-agents", 1.16), ("minute-pauses", 1.20), ("hour-pauses", 1.16), ("client-pauses", 1.20)];
+    const FAR: [(&str, f64); 5] = [
+        ("parallel-agents", 1.14),
+        ("minute-pauses", 1.15),
+        ("hour-pauses", 1.12),
+        ("client-pauses", 1.22),
+        ("varied", 1.17),
+    ];
+
+    /// The kinds whose traces can have so few requests that what the ledger lends is more than a hundredth of the bill.
+    const FEW: [(&str, f64); 2] = [("small-bodies", 1.012), ("varied", 1.09)];
+
+    const SEEDS: u64 = 12;
 
     #[test]
     fn plans_are_valid_near_the_optimum_and_never_worse_than_as_sent() {
         let mut means = Vec::new();
         for kind in KINDS {
             let mut sum = 0.0;
-            for (seed, wire) in
-                [(1, Wire::Anthropic), (2, Wire::Anthropic), (3, Wire::Anthropic), (1, Wire::OpenAi)]
-            {
+            let anthropic = (1..=SEEDS).map(|seed| (seed, Wire::Anthropic));
+            for (seed, wire) in anthropic.chain([(1, Wire::OpenAi)]) {
                 let costs = Costs::of(&traced(kind, seed, wire));
                 let Costs { as_sent, planned, bound, refused } = costs;
                 assert_eq!(refused, 0, "{} {seed}", kind.name);
-                // What the ledger lends is more than a hundredth of a bill as small as that.
-                let most = if kind.name == "small-bodies" { 1.012 } else { 1.01 };
+                let most = FEW.iter().find(|(name, _)| *name == kind.name).map_or(1.01, |(_, most)| *most);
                 assert!(planned <= most * as_sent, "{} {seed}: {planned} as sent {as_sent}", kind.name);
                 assert!(planned >= 0.999 * bound, "{} {seed}: below the bound", kind.name);
                 if wire == Wire::Anthropic {
                     sum += costs.to_bound();
                 }
             }
-            let mean = sum / 3.0;
+            let mean = sum / SEEDS as f64;
             let most = FAR.iter().find(|(name, _)| *name == kind.name).map_or(1.10, |(_, most)| *most);
             assert!(mean <= most, "{}: {mean} of the bound", kind.name);
             means.push(mean);
         }
         let mean = means.iter().sum::<f64>() / means.len() as f64;
-        assert!(mean <= 1.06, "planned over optimum is {mean} on average: {means:?}");
+        assert!(mean <= 1.061, "planned over optimum is {mean} on average: {means:?}");
     }
 }
