@@ -1,13 +1,19 @@
 //! The form of what is kept about a question to a model: its blocks, what was done to them, and the turns that followed.
 //! Model steps write it into the journal, and whoever shows a run reads it.
+//!
+//! A prompt that a model is asked may take several wire requests: one for each round of tools, and one for the repair. Each
+//! begins with blocks of the request before it, so a later request keeps only the blocks that it adds.
 
-use stave_block::{
-    BlockContentType, BlockIr, PromptBlock, PromptRole, Provenance, Sensitivity, SpanId,
-    TokenizationMetadata, ToolSchemaHash,
-};
-use stave_canon::{Timestamp, Value};
+mod contents;
+mod requests;
+
+use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity, ToolSchemaHash};
+use stave_canon::Value;
 use stave_llm::Usage;
 use stave_shape::Shape;
+
+pub(crate) use contents::{KeptBytes, read_questions, write_questions};
+pub use requests::{AskedRequest, asked_requests};
 
 /// A prompt on its way to a model.
 #[derive(Debug, Clone, PartialEq, Shape)]
@@ -35,12 +41,35 @@ pub struct AskedPrompt {
     /// What the sensitivity gate did.
     #[shape(default)]
     pub gate: Vec<GateEntry>,
+    /// The blocks of the first wire request. Of a prompt that was refused, those that the gate left; in records of earlier
+    /// versions, the sections of the prompt alone.
     #[shape(default)]
     pub blocks: Vec<AskedBlock>,
     /// What the block document says beside its blocks; absent in records of earlier versions.
     pub block_ir: Option<AskedBlockIr>,
+    /// The wire requests after the first, in order.
+    #[shape(omit_default)]
+    pub later_requests: Vec<LaterRequest>,
+    /// How many wire requests were sent and are not kept, because there were too many or too much of them.
+    #[shape(omit_default)]
+    pub unkept_requests: u64,
+    /// What the model replied, one turn for each wire request.
     #[shape(default)]
     pub turns: Vec<ModelTurn>,
+}
+
+/// A wire request that continues the one before it: a round of tools, or the repair.
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open)]
+pub struct LaterRequest {
+    pub asked_at: String,
+    /// The id of its block document.
+    pub ir_id: String,
+    /// How many blocks it begins with that the request before it begins with, too.
+    pub shared_blocks: u64,
+    /// The blocks that follow.
+    #[shape(default)]
+    pub blocks: Vec<AskedBlock>,
 }
 
 /// Which Prompt IR was asked. The hashes cover the whole prompt; those of records carry their first digits.
@@ -147,6 +176,9 @@ pub struct AskedBlock {
     pub truncated: bool,
     /// Whether the content is not kept.
     pub withheld: bool,
+    /// In the journal: the content is that of an earlier block of the step with the same hash.
+    #[shape(omit_default)]
+    pub repeated: bool,
 }
 
 /// What a model said, and what tools answered.
@@ -204,38 +236,6 @@ impl AskedPrompt {
     #[must_use]
     pub fn from_value(value: &Value) -> Option<AskedPrompt> {
         stave_shape::read_leniently(value).0
-    }
-}
-
-impl AskedPrompt {
-    /// The block document of the prompt, with as much of the contents as is kept. `None` for a prompt that was refused
-    /// before it had blocks, and for records of earlier versions.
-    #[must_use]
-    pub fn block_document(&self) -> Option<BlockIr> {
-        let around = self.block_ir.as_ref()?;
-        let blocks = self.blocks.iter().enumerate().map(|(index, block)| {
-            Some(PromptBlock {
-                span_id: SpanId(block.span_id.clone()?),
-                sequence_index: u32::try_from(index).ok()?,
-                role: block.role,
-                content: block.content.clone(),
-                content_type: block.content_type,
-                provenance: block.provenance,
-                sensitivity: block.sensitivity,
-                token_metadata: block.tokens.map(|token_count| TokenizationMetadata {
-                    model_family: stave_llm::tokens::family_of(&self.model).to_owned(),
-                    token_count,
-                }),
-            })
-        });
-        Some(BlockIr {
-            ir_id: around.ir_id.parse().ok()?,
-            blocks: blocks.collect::<Option<_>>()?,
-            tool_schema_hashes: around.tool_schema_hashes.clone(),
-            structured_output_schema_id: around.structured_output_schema_id.clone(),
-            source_request_hash: around.source_request_hash.clone(),
-            created_at: around.created_at.parse::<Timestamp>().ok()?,
-        })
     }
 }
 

@@ -72,6 +72,7 @@ mod template_bounds;
 mod test;
 mod value_bounds;
 mod volumes;
+mod wire_requests;
 mod workflows;
 
 pub(crate) use admission::signed;

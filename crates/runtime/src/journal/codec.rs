@@ -13,7 +13,7 @@ use stave_llm::prices::Cost;
 use stave_shape::Shape;
 
 use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
-use crate::evidence::AskedPrompt;
+use crate::evidence::{read_questions, write_questions};
 use crate::report::{NodeReport, Status};
 use crate::spend::Unsettled;
 use crate::state::{Commit, RecordKey, Write};
@@ -330,8 +330,7 @@ fn report_value(report: &NodeReport) -> Value {
         object.insert("logs".into(), report.logs.clone().into());
     }
     if !report.questions.is_empty() {
-        let questions = report.questions.iter().map(AskedPrompt::to_value).collect();
-        object.insert("questions".into(), Value::Array(questions));
+        object.insert("questions".into(), Value::Array(write_questions(&report.questions)));
     }
     if !report.prompts.is_empty() {
         object.insert("prompts".into(), report.prompts.write());
@@ -381,10 +380,7 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),
         logs: texts("logs"),
-        questions: {
-            let kept = value.get("questions").and_then(Value::as_array).unwrap_or_default();
-            kept.iter().filter_map(AskedPrompt::from_value).collect()
-        },
+        questions: read_questions(value.get("questions").and_then(Value::as_array).unwrap_or_default()),
         prompts: value
             .get("prompts")
             .and_then(|counts| stave_shape::read_leniently(counts).0)

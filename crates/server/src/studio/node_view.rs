@@ -17,21 +17,23 @@ pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<NodeR
     let report = view.nodes().find(|report| report.id == node);
     let report = report.ok_or_else(|| Problem::not_found("node", node).of_run(run))?;
     let origins = view.text_origins(node);
-    let questions = report.questions.iter().map(|question| shown(question, origins));
+    let requests = evidence::asked_requests(&report.questions);
+    let questions = requests.iter().map(|request| shown(request, origins));
     Ok(view.whole_node(report, questions.collect()))
 }
 
-/// A question with what follows from it: which blocks came from the provider's cache, which are the same for
+/// A wire request with what follows from it: which blocks came from the provider's cache, which are the same for
 /// every request, and the lines that they were written on.
-fn shown(question: &evidence::AskedPrompt, origins: &[(String, Origin)]) -> AskedPrompt {
-    let usage = question.turns.first().and_then(|turn| turn.usage).unwrap_or_default();
+fn shown(request: &evidence::AskedRequest<'_>, origins: &[(String, Origin)]) -> AskedPrompt {
+    let question = request.prompt;
+    let usage = request.turn.and_then(|turn| turn.usage).unwrap_or_default();
     let origin = |name: &str| -> Option<Origin> {
         // What is no text of its own stands where the template names it.
         let of = |wanted: &str| origins.iter().find(|(key, _)| key == wanted).map(|(_, origin)| *origin);
         of(name).or_else(|| of("template"))
     };
     let mut sum: u64 = 0;
-    let blocks = question.blocks.iter().enumerate().map(|(index, block)| {
+    let blocks = request.blocks.iter().enumerate().map(|(index, block)| {
         sum = sum.saturating_add(block.tokens.map(u64::from).unwrap_or_default());
         let cache = match sum {
             sum if sum <= usage.cache_read => BlockCache::Read,
@@ -55,8 +57,8 @@ fn shown(question: &evidence::AskedPrompt, origins: &[(String, Origin)]) -> Aske
             origin: origin(block.name.as_deref().unwrap_or_default()).map(FilePlace::from).into(),
         }
     });
-    let turns = question.turns.iter().enumerate().map(|(number, turn)| Turn {
-        number: number as u64,
+    let turns = request.turn.into_iter().map(|turn| Turn {
+        number: request.index as u64,
         text: turn.text.clone().into(),
         tool_calls: turn.tool_calls.clone(),
         tool_results: turn.tool_results.clone(),
@@ -67,7 +69,7 @@ fn shown(question: &evidence::AskedPrompt, origins: &[(String, Origin)]) -> Aske
         path: question.path.clone(),
         provider: question.provider.clone(),
         model: question.model.clone(),
-        asked_at: question.asked_at.clone().into(),
+        asked_at: request.asked_at.map(str::to_owned).into(),
         prompt_ir: question.prompt_ir.clone().into(),
         tokens: question.tokens.into(),
         budget: question.budget.into(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, Origin};
 use stave_exec::{Document, DocumentEdge};
+use stave_runtime::evidence;
 use stave_runtime::journal::{JournalError, Question, RunStatus, StoredRun};
 use stave_runtime::report_document::{NodeError, OpenQuestion, RunReportDocument, TokenUsage, milliseconds};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
@@ -91,7 +92,7 @@ macro_rules! node_run {
             inputs: inputs.into(),
             outputs: outputs.into(),
             truncated: is_cut == Some(true) || is_cut_too == Some(true),
-            prompts: $node.questions.len() as u64,
+            prompts: $node.questions.iter().map(evidence::AskedPrompt::request_count).sum::<usize>() as u64,
             asks,
             origin: $node.origin.map(FilePlace::from).into(),
             places: $view.places(&$node.id),

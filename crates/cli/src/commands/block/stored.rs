@@ -5,7 +5,7 @@
 use stave_block::{BlockContentType, BlockIr, PromptBlock, TokenizationMetadata, ToolSchemaHash, to_value};
 use stave_canon::{Object, Value};
 use stave_gateway::records::{RecordedBlocks, StoredRecord};
-use stave_runtime::evidence::AskedPrompt;
+use stave_runtime::evidence::{AskedRequest, asked_requests};
 
 use super::arguments::Kept;
 use crate::archive::{Archive, ArchiveLocation};
@@ -97,9 +97,10 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
         }
         left
     };
-    let count = shown.len();
+    let requests = asked_requests(&shown);
+    let count = requests.len();
     let number = wanted.request.unwrap_or(count);
-    let Some(prompt) = number.checked_sub(1).and_then(|index| shown.get(index)) else {
+    let Some(request) = number.checked_sub(1).and_then(|index| requests.get(index)) else {
         let step = wanted.step;
         let (message, help) = match (count, asks_nobody) {
             (0, Some(kind)) => (
@@ -126,7 +127,8 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
         };
         return Err(Stop::invalid(message).help(help));
     };
-    let Some(blocks) = prompt.block_document() else {
+    let Some(blocks) = request.block_document() else {
+        let prompt = request.prompt;
         let stage = prompt.verdict.stage.as_deref().unwrap_or_default();
         let message = match prompt.verdict.approved {
             true => "an earlier version kept the request, without span ids".to_owned(),
@@ -134,8 +136,8 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
         };
         return Err(Stop { exit: Exit::Failed, ..Stop::invalid(message) });
     };
-    Ok(of_prompt(
-        prompt,
+    Ok(of_request(
+        request,
         blocks,
         &[
             ("run_id", id.into()),
@@ -146,7 +148,8 @@ pub(super) fn of_run(wanted: &StepRequest<'_>, kept: &Kept) -> Result<StoredBloc
     ))
 }
 
-fn of_prompt(prompt: &AskedPrompt, blocks: BlockIr, about: &[(&str, Value)]) -> StoredBlocks {
+fn of_request(request: &AskedRequest<'_>, blocks: BlockIr, about: &[(&str, Value)]) -> StoredBlocks {
+    let prompt = request.prompt;
     let mut members: Object = about.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     members.insert("model".into(), prompt.model.as_str().into());
     members.insert("approved".into(), prompt.verdict.approved.into());
@@ -154,11 +157,14 @@ fn of_prompt(prompt: &AskedPrompt, blocks: BlockIr, about: &[(&str, Value)]) -> 
     if !prompt.verdict.approved {
         notes.push("the request was refused by the gate and never sent".to_owned());
     }
-    let cut = prompt.blocks.iter().filter(|block| block.truncated).count();
+    let cut = request.blocks.iter().filter(|block| block.truncated).count();
     if cut > 0 {
         notes.push(format!("of {cut} blocks only the beginning is kept"));
     }
-    let about_blocks = prompt.blocks.iter().map(|block| {
+    if prompt.unkept_requests > 0 {
+        notes.push(format!("{} more requests of this prompt are not kept", prompt.unkept_requests));
+    }
+    let about_blocks = request.blocks.iter().map(|block| {
         let mut about = Object::new();
         about.insert("name".into(), block.name.clone().into());
         about.insert("truncated".into(), block.truncated.into());
@@ -168,7 +174,7 @@ fn of_prompt(prompt: &AskedPrompt, blocks: BlockIr, about: &[(&str, Value)]) -> 
     });
     StoredBlocks {
         blocks,
-        contents: prompt.blocks.iter().map(|block| block.content_hash.clone()).collect(),
+        contents: request.blocks.iter().map(|block| block.content_hash.clone()).collect(),
         about: members,
         about_blocks: about_blocks.collect(),
         notes,

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_prompt::HASH_LENGTH;
-use stave_runtime::evidence::AskedPrompt;
+use stave_runtime::evidence::{AskedPrompt, AskedRequest, asked_requests};
 use stave_runtime::journal::{Decision, Question, RunStatus, StoredRun, questions};
 
 use super::Archive;
@@ -73,23 +73,37 @@ fn print_logs(run: &StoredRun) {
 /// What models were asked, as far as it is kept: which prompt, what was done to it, and what was left out.
 fn print_requests(run: &StoredRun) {
     for node in &run.report().nodes {
-        for (index, prompt) in node.questions.iter().enumerate() {
-            request_lines(&node.id, index + 1, prompt).iter().for_each(|line| terminal::out(line));
+        for (index, request) in asked_requests(&node.questions).iter().enumerate() {
+            request_lines(&node.id, index + 1, request).iter().for_each(|line| terminal::out(line));
         }
     }
 }
 
-fn request_lines(node: &str, number: usize, prompt: &AskedPrompt) -> Vec<String> {
+fn request_lines(node: &str, number: usize, request: &AskedRequest<'_>) -> Vec<String> {
+    let prompt = request.prompt;
     let (provider, model) = (&prompt.provider, &prompt.model);
-    let at = prompt.asked_at.as_deref().map(|at| format!(" at {at}")).unwrap_or_default();
-    let tokens = prompt.tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+    let at = request.asked_at.map(|at| format!(" at {at}")).unwrap_or_default();
+    let tokens = request.tokens().or(prompt.tokens);
+    let tokens = tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
     let verdict = match &prompt.verdict.stage {
         Some(stage) => format!(", refused ({stage})"),
         None => String::new(),
     };
-    let blocks = prompt.blocks.len();
-    let mut lines =
-        vec![format!("`{node}` request {number}: {provider} {model}{at}, {blocks} blocks{tokens}{verdict}")];
+    let blocks = request.blocks.len();
+    let shared = match request.shared_blocks {
+        0 => String::new(),
+        shared => format!(" ({shared} of them as before)"),
+    };
+    let mut lines = vec![format!(
+        "`{node}` request {number}: {provider} {model}{at}, {blocks} blocks{shared}{tokens}{verdict}"
+    )];
+    if request.index + 1 == prompt.request_count() && prompt.unkept_requests > 0 {
+        lines.push(format!("  {} more requests of this prompt are not kept", prompt.unkept_requests));
+    }
+    // What follows is said of a prompt once.
+    if request.index > 0 {
+        return lines;
+    }
     if let Some(ir) = &prompt.prompt_ir {
         let short = |hash: &str| hash.get(..HASH_LENGTH).unwrap_or(hash).to_owned();
         lines.push(format!("  prompt {} {}", ir.ir_id, short(&ir.hash)));

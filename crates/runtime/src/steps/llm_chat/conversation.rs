@@ -21,8 +21,8 @@ use tokio::sync::Mutex;
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::cache_work::CacheWork;
-use super::evidence::Kept;
 use super::question::{self, Question};
+use super::sent_requests::SentRequests;
 use super::{gate, spans, turn};
 use crate::attempts::seed;
 use crate::budget::{Planned, Reserved};
@@ -52,7 +52,8 @@ pub(super) async fn converse(
 ) -> Result<Value, Failure> {
     let (blocks, model, kept) = gate::pass(call, arguments, question, model)?;
     let target = target(call, model)?;
-    let conversation = Conversation { call, arguments, model, target, retries, kept, rounds };
+    let sent = SentRequests::new(kept, &blocks, &question.way);
+    let conversation = Conversation { call, arguments, model, target, retries, sent, rounds };
     // Other providers keep the beginning of a message without being told where it ends.
     let references = question.references.filter(|_| model.provider == Provider::Anthropic);
     let mut request = block_to_request(&blocks, RequestShape { references, ..shape(arguments, model) });
@@ -87,13 +88,13 @@ pub(super) async fn ask_once(
     arguments: &Arguments,
     model: &Model,
     request: &Request,
-    kept: Kept,
+    sent: SentRequests,
 ) -> Result<Response, Failure> {
     let (retries, rounds) = (call.node.part_policy().retries, AtomicUsize::new(0));
     let target = target(call, model)?;
-    let conversation = Conversation { call, arguments, model, target, retries, kept, rounds: &rounds };
+    let conversation = Conversation { call, arguments, model, target, retries, sent, rounds: &rounds };
     let response = conversation.send(request).await?;
-    kept.turn(call, &response);
+    conversation.sent.kept().turn(call, &response);
     Ok(response)
 }
 
@@ -103,7 +104,7 @@ pub(super) struct Conversation<'c> {
     model: &'c Model,
     pub(super) target: Target,
     retries: u32,
-    kept: Kept,
+    sent: SentRequests,
     /// How many rounds of tool calls the step has made, whichever model asked for them.
     rounds: &'c AtomicUsize,
 }
@@ -114,7 +115,7 @@ impl Conversation<'_> {
         let mut seen: HashMap<String, usize> = HashMap::new();
         loop {
             let response = self.send(request).await?;
-            self.kept.turn(self.call, &response);
+            self.sent.kept().turn(self.call, &response);
             let calls: Vec<ToolUse> = response.tool_calls().cloned().collect();
             let mapped =
                 calls.iter().any(|call| self.tool(&call.name).is_none_or(|tool| tool.maps_to.is_some()));
@@ -145,8 +146,8 @@ impl Conversation<'_> {
                     self.tool(&tool_use.name).and_then(|tool| self.call.run.plan.nodes.get(tool.maps_to?));
                 let node = node.map(|node| node.id.as_str());
                 question::judge_tool_answer(self.call, &tool_use.name, &text)?;
-                let text = gate::tool_answer(self.call, self.model, node, &text, is_error)?;
-                self.kept.tool_result(self.call, &tool_use.name, &text, is_error);
+                let (text, label) = gate::tool_answer(self.call, self.model, node, &text, is_error)?;
+                self.sent.tool_result(self.call, &tool_use.name, &text, label, is_error);
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }
@@ -155,6 +156,7 @@ impl Conversation<'_> {
     /// Asks the model, unless it was asked this very question before the run was interrupted.
     async fn send(&self, request: &Request) -> Result<Response, Failure> {
         let call = self.call;
+        self.sent.record(call, self.target.provider, request).await;
         let number = call.next_number();
         let asked = stave_llm::recording::request_hash(request);
         let fingerprint = format!("{} {asked}", self.target.model);

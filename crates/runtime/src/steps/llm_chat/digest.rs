@@ -22,6 +22,7 @@ use stave_prompt::{CONTEXT_DIGEST_MARKER, PromptIr, PromptIrBuilder, digest_byte
 use super::arguments::{Arguments, Model};
 use super::evidence::Way;
 use super::question::{self, Draft, SEPARATOR_TOKENS};
+use super::sent_requests::SentRequests;
 use super::{conversation, gate};
 use crate::run::Call;
 use crate::{Failure, failure::FailureKind};
@@ -123,7 +124,8 @@ async fn written(
         references: None,
     };
     let request = block_to_request(&blocks, shape);
-    match conversation::ask_once(call, arguments, model, &request, kept).await {
+    let sent = SentRequests::new(kept, &blocks, &way);
+    match conversation::ask_once(call, arguments, model, &request, sent).await {
         Ok(response) => {
             let text = response.text();
             let text = text.trim();

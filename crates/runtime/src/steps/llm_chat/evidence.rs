@@ -4,7 +4,7 @@
 //! Invariants: it is kept for people only, nothing reads it back to decide anything; it is bounded; it holds
 //! what the gate let through, and of a prompt that was refused no restricted content; secrets are hidden in it.
 
-use stave_block::{BlockIr, GateRecord, Sensitivity};
+use stave_block::{BlockIr, BlockSection, GateRecord, Sensitivity, SpanId};
 use stave_llm::Response;
 use stave_lower::sent_sections;
 use stave_prompt::compile::{CompiledPrompt, CutReason, SectionKind};
@@ -14,16 +14,17 @@ use stave_prompt::resolve::Resolution;
 use stave_prompt::{PipelineResult, PromptCounts, PromptIr, sha256};
 
 use super::arguments::Model;
+use super::sent_requests::ReadRequest;
 use crate::evidence::{
-    AskedBlock, AskedBlockIr, AskedIr, AskedPrompt, CalledTool, GateEntry, ModelTurn, PolicyHit,
-    PromptChange, PromptVerdict, SectionCut, ToolAnswer,
+    AskedBlock, AskedBlockIr, AskedIr, AskedPrompt, CalledTool, GateEntry, KeptBytes, LaterRequest,
+    ModelTurn, PolicyHit, PromptChange, PromptVerdict, SectionCut, ToolAnswer,
 };
 use crate::run::Call;
 
 /// The most of one text that is kept.
 const TEXT_BYTES: usize = 16 * 1024;
 
-/// The most questions of one node, and the most turns of one question.
+/// The most questions of one node, and the most turns of one question, each with its wire request.
 const QUESTIONS: usize = 32;
 const TURNS: usize = 64;
 
@@ -108,6 +109,11 @@ impl Way {
         self.sections = sent.map(|section| (section.name.clone(), section.kind)).collect();
         self.tokens = compiled.is_counted.then_some(compiled.tokens);
         self.budget = Some(compiled.token_budget);
+    }
+
+    /// The name of the section that a block of the prompt was made from.
+    pub(super) fn name(&self, block: usize) -> Option<&str> {
+        self.sections.get(block).map(|(name, _)| name.as_str())
     }
 
     /// The hash of the Prompt IR that is asked.
@@ -229,21 +235,15 @@ pub(super) fn asked(
         source_request_hash: prompt.source_request_hash.clone(),
     });
     for (index, block) in prompt.blocks.iter().enumerate() {
-        let is_withheld = !is_sent && block.sensitivity == Sensitivity::Restricted;
-        let content = if is_withheld { KeptText::default() } else { bounded(call, &block.content) };
-        question.blocks.push(AskedBlock {
-            name: way.sections.get(index).map(|(name, _)| name.clone()),
-            span_id: Some(block.span_id.as_str().to_owned()),
-            role: block.role,
-            content_type: block.content_type,
-            provenance: block.provenance,
-            sensitivity: block.sensitivity,
+        let section = BlockSection::text(block.role, block.provenance, block.content.as_str())
+            .content_type(block.content_type)
+            .sensitivity(block.sensitivity);
+        let block = KeptBlock {
+            section: way.name(index).into_iter().fold(section, BlockSection::named),
+            span_id: block.span_id.clone(),
             tokens: block.token_metadata.as_ref().map(|tokens| tokens.token_count),
-            content_hash: (!is_withheld).then_some(content.hash),
-            content: content.text,
-            truncated: content.is_cut,
-            withheld: is_withheld,
-        });
+        };
+        question.blocks.push(block.kept(call, is_sent));
     }
     keep(call, question)
 }
@@ -260,7 +260,106 @@ pub(super) fn refused(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&
     }
 }
 
+/// A block to be kept.
+#[derive(Debug)]
+pub(super) struct KeptBlock {
+    pub(super) section: BlockSection,
+    pub(super) span_id: SpanId,
+    pub(super) tokens: Option<u32>,
+}
+
+impl KeptBlock {
+    fn kept(self, call: &Call<'_>, is_sent: bool) -> AskedBlock {
+        let section = self.section;
+        let is_withheld = !is_sent && section.sensitivity == Sensitivity::Restricted;
+        let content = if is_withheld { KeptText::default() } else { bounded(call, &section.content) };
+        AskedBlock {
+            name: section.name,
+            span_id: Some(self.span_id.0),
+            role: section.role,
+            content_type: section.content_type,
+            provenance: section.provenance,
+            sensitivity: section.sensitivity,
+            tokens: self.tokens,
+            content_hash: (!is_withheld).then_some(content.hash),
+            content: content.text,
+            truncated: content.is_cut,
+            withheld: is_withheld,
+            repeated: false,
+        }
+    }
+}
+
 impl Kept {
+    pub(super) fn is_kept(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Puts the blocks of the wire in place of the sections of the prompt.
+    pub(super) fn first_request(self, call: &Call<'_>, read: ReadRequest) {
+        let blocks: Vec<AskedBlock> = read.blocks.into_iter().map(|block| block.kept(call, true)).collect();
+        self.question(call, |questions, place| {
+            let Some(question) = questions.get_mut(place) else { return };
+            for entry in &mut question.gate {
+                let block = usize::try_from(entry.block).ok().and_then(|block| read.section_blocks.get(&block));
+                if let Some(block) = block {
+                    entry.block = *block as u64;
+                }
+            }
+            question.blocks = blocks;
+            if let Some(around) = &mut question.block_ir {
+                around.tool_schema_hashes = read.tool_schema_hashes.or(around.tool_schema_hashes.take());
+                around.structured_output_schema_id = read.structured_output_schema_id;
+            }
+        });
+    }
+
+    /// Adds a request that continues the one before it. `index` is its number in the conversation.
+    pub(super) fn later_request(self, call: &Call<'_>, index: usize, read: ReadRequest) {
+        let blocks: Vec<AskedBlock> = read.blocks.into_iter().map(|block| block.kept(call, true)).collect();
+        let asked_at = call.services.clock.now().to_string();
+        let ir_id = call.services.ids.uuid();
+        let most = call.services.limits.kept_prompt_bytes;
+        self.question(call, |questions, place| {
+            let added = questions.get(place).and_then(|question| {
+                // A request that is not kept ends the chain, because the next one continues it.
+                if question.request_count() != index || index >= TURNS {
+                    return None;
+                }
+                let before = question.requests().last()?.blocks;
+                let shared = before.iter().zip(&blocks).take_while(|(before, block)| **before == *block);
+                let shared = shared.count();
+                let new = blocks.get(shared..).unwrap_or_default();
+                let mut held = KeptBytes::of(questions);
+                held.add_blocks(new);
+                (held.bytes() <= most).then(|| (shared, new.to_vec()))
+            });
+            let Some(question) = questions.get_mut(place) else { return };
+            match added {
+                Some((shared, blocks)) => question.later_requests.push(LaterRequest {
+                    asked_at,
+                    ir_id,
+                    shared_blocks: shared as u64,
+                    blocks,
+                }),
+                None => question.unkept_requests += 1,
+            }
+        });
+    }
+
+    pub(super) fn unkept_request(self, call: &Call<'_>) {
+        self.question(call, |questions, place| {
+            if let Some(question) = questions.get_mut(place) {
+                question.unkept_requests += 1;
+            }
+        });
+    }
+
+    fn question(self, call: &Call<'_>, change: impl FnOnce(&mut Vec<AskedPrompt>, usize)) {
+        let Kept(Some(place)) = self else { return };
+        call.run.report(call.index, |report| change(&mut report.questions, place));
+    }
+
     /// Adds what the model said.
     pub(super) fn turn(self, call: &Call<'_>, response: &Response) {
         let calls = response.tool_calls().map(|tool| {
@@ -294,7 +393,7 @@ impl Kept {
         let Kept(Some(place)) = self else { return };
         let most = call.services.limits.kept_prompt_bytes;
         call.run.report(call.index, |report| {
-            if size(&report.questions) > most {
+            if KeptBytes::of(&report.questions).bytes() > most {
                 return;
             }
             let question = report.questions.get_mut(place);
@@ -329,6 +428,8 @@ fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> Aske
         gate: Vec::new(),
         blocks: Vec::new(),
         block_ir: None,
+        later_requests: Vec::new(),
+        unkept_requests: 0,
         turns: Vec::new(),
     }
 }
@@ -338,21 +439,14 @@ fn keep(call: &Call<'_>, question: AskedPrompt) -> Kept {
     let most = call.services.limits.kept_prompt_bytes;
     let mut kept = Kept(None);
     call.run.report(call.index, |report| {
-        let held = size(&report.questions).saturating_add(length(&question));
-        if report.questions.len() < QUESTIONS && held <= most {
+        let mut held = KeptBytes::of(&report.questions);
+        held.add(&question);
+        if report.questions.len() < QUESTIONS && held.bytes() <= most {
             kept = Kept(Some(report.questions.len()));
             report.questions.push(question);
         }
     });
     kept
-}
-
-fn size(questions: &[AskedPrompt]) -> usize {
-    questions.iter().map(length).sum()
-}
-
-fn length(question: &AskedPrompt) -> usize {
-    question.to_value().to_string().len()
 }
 
 /// A text without secrets, within its bound.

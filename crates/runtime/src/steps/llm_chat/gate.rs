@@ -99,30 +99,31 @@ pub(super) fn pass_digest(
     Ok(is_sent.then_some((governed.prompt, kept)))
 }
 
-/// What a tool answered, as the model may have it. A failure may quote what an output does not.
+/// What a tool answered, as the model may have it, with its label. A failure may quote what an output does not.
 pub(super) fn tool_answer<'t>(
     call: &Call<'_>,
     model: &Model,
     node: Option<&str>,
     text: &'t str,
     is_error: bool,
-) -> Result<Cow<'t, str>, Failure> {
+) -> Result<(Cow<'t, str>, Sensitivity), Failure> {
     let labels = rules(call).and_then(|rules| match is_error {
         // A document of an earlier version has no levels of errors; what a node reads is as much or more.
         true => rules.get("errors").or_else(|| rules.get("reads")),
         false => rules.get("outputs"),
     });
     let label = node.and_then(|node| labels?.get(node)).map_or(Ok(Sensitivity::Public), read)?;
-    let (left, verdict, records) = Rules::read(call, model)?.on(|policy, origin, destination| {
+    let (left, label, verdict, records) = Rules::read(call, model)?.on(|policy, origin, destination| {
         let mut gate = Gate::new(policy, origin, destination);
-        let left = gate.text(0, policy.label(label, Provenance::Tool, &[]), text);
+        let label = policy.label(label, Provenance::Tool, &[]);
+        let left = gate.text(0, label, text);
         let (verdict, records) = gate.finished();
-        (left, verdict, records)
+        (left, label, verdict, records)
     });
     report(call, model, &records);
     evidence::tool_gated(call, &records, verdict != GateVerdict::Send);
     match verdict {
-        GateVerdict::Send => Ok(left.map_or(Cow::Borrowed(text), Cow::Owned)),
+        GateVerdict::Send => Ok((left.map_or(Cow::Borrowed(text), Cow::Owned), label)),
         // The conversation is with this model already.
         GateVerdict::Route(_) | GateVerdict::Refuse => Err(refused(model, &records)),
     }

@@ -13,6 +13,7 @@ mod digest;
 mod evidence;
 mod gate;
 mod question;
+mod sent_requests;
 mod spans;
 mod turn;
 
