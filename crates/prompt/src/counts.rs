@@ -16,7 +16,8 @@ use crate::governance::{PolicyAction, Violation};
 pub struct PromptCounts {
     /// Requests that were prepared for a model.
     pub requests: u64,
-    /// Those that a policy or the gate refused.
+    /// Those that were not sent: a policy or the gate refused them, they exceeded their token budget, or a reference could
+    /// not be read.
     pub denied: u64,
     #[shape(default)]
     pub policies: Vec<PolicyCount>,

@@ -12,13 +12,23 @@ use stave_engine::{Failure, FailureKind, RunFailure};
 use stave_exec::{Document, DocumentNode};
 use stave_llm::Provider;
 use stave_operations::{LLM_CHAT, operation};
-use stave_prompt::governance::{AskedModel, FixedParts, PolicySet};
+use stave_prompt::governance::{AskedModel, FixedParts, PolicySet, Violation};
 use stave_script::address::{HostPort, written_host};
 use stave_vocabulary::OnDenied;
 use url::Url;
 
+use crate::NodeReport;
+use crate::evidence::{AskedPrompt, PolicyHit, PromptVerdict};
 use crate::interpolate::add_secret_names;
 use crate::services::Services;
+
+/// Why no run of a document begins.
+#[derive(Debug)]
+pub(crate) struct CertainRefusal {
+    pub(crate) failed: RunFailure,
+    /// What governance says about the prompt of the node, when that is why.
+    pub(crate) violations: Vec<Violation>,
+}
 
 /// Why no run of a document begins. Nodes that have a result already need nothing any more.
 pub(crate) fn certain_refusal(
@@ -26,14 +36,56 @@ pub(crate) fn certain_refusal(
     services: &Services,
     governance: &PolicySet,
     is_done: impl Fn(&str) -> bool,
-) -> Option<RunFailure> {
+) -> Option<CertainRefusal> {
     let mut nodes = document.graph.nodes.iter().filter(|node| !is_done(&node.id));
     nodes.find_map(|node| {
-        let failure = of_request(node, services)
-            .or_else(|| of_model(node, services))
-            .or_else(|| of_prompt(node, governance))?;
-        Some(RunFailure { failure, node: Some(node.id.clone()), attempts: 0 })
+        let of_settings = of_request(node, services).or_else(|| of_model(node, services));
+        let of_settings = of_settings.map(|failure| (failure, Vec::new()));
+        let (failure, violations) = of_settings.or_else(|| of_prompt(node, governance))?;
+        let failed = RunFailure { failure, node: Some(node.id.clone()), attempts: 0 };
+        Some(CertainRefusal { failed, violations })
     })
+}
+
+impl CertainRefusal {
+    /// Counts and keeps the prompt that governance denies, like one that a step was denied.
+    pub(crate) fn keep(&self, document: &Document, services: &Services, reports: &mut [NodeReport]) {
+        let node = document.graph.nodes.iter().find(|node| self.failed.node.as_deref() == Some(&node.id));
+        let report = node.and_then(|node| reports.iter_mut().find(|report| report.id == node.id));
+        let (Some(node), Some(report), false) = (node, report, self.violations.is_empty()) else { return };
+        report.prompts.requests += 1;
+        report.prompts.denied += 1;
+        self.violations.iter().for_each(|violation| report.prompts.violation(violation));
+        if services.limits.kept_prompt_bytes == 0 || !services.journal.is_durable() {
+            return;
+        }
+        let model = |key: &str| {
+            let word = node.with.get("model").and_then(|model| model.get(key)).and_then(Value::as_str);
+            word.unwrap_or_default().to_owned()
+        };
+        report.questions.push(AskedPrompt {
+            path: node.id.clone(),
+            provider: model("provider"),
+            model: model("name"),
+            asked_at: Some(services.clock.now().to_string()),
+            prompt_ir: None,
+            tokens: None,
+            budget: None,
+            verdict: PromptVerdict {
+                approved: false,
+                stage: Some("governance".to_owned()),
+                violations: self.violations.iter().map(PolicyHit::from).collect(),
+            },
+            transformations: Vec::new(),
+            cuts: Vec::new(),
+            gate: Vec::new(),
+            blocks: Vec::new(),
+            block_ir: None,
+            later_requests: Vec::new(),
+            unkept_requests: 0,
+            turns: Vec::new(),
+        });
+    }
 }
 
 /// The arguments of an operation all go to its host.
@@ -64,7 +116,7 @@ fn of_model(node: &DocumentNode, services: &Services) -> Option<Failure> {
 }
 
 /// A denial that the node takes itself refuses no run.
-fn of_prompt(node: &DocumentNode, governance: &PolicySet) -> Option<Failure> {
+fn of_prompt(node: &DocumentNode, governance: &PolicySet) -> Option<(Failure, Vec<Violation>)> {
     let takes_denials = node.with.get("on_denied").and_then(Value::as_str);
     if node.kind != LLM_CHAT.name || takes_denials.is_some_and(|word| word != OnDenied::Fail.word()) {
         return None;
@@ -86,7 +138,8 @@ fn of_prompt(node: &DocumentNode, governance: &PolicySet) -> Option<Failure> {
     let sentences: Vec<String> = denied.iter().map(|(_, violation)| violation.to_string()).collect();
     (!sentences.is_empty()).then(|| {
         let message = format!("governance denies the prompt in every run: {}", sentences.join("; "));
-        Failure::new(PROMPT_REFUSED, FailureKind::Refused, message).details(sentences)
+        let failure = Failure::new(PROMPT_REFUSED, FailureKind::Refused, message).details(sentences);
+        (failure, denied.into_iter().map(|(_, violation)| violation).collect())
     })
 }
 

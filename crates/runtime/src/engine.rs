@@ -304,8 +304,10 @@ impl EmbeddedEngine {
             }
         };
         let is_done = |node: &str| known.steps.iter().any(|step| step.node == node);
-        if let Some(failed) = certain_refusal(&document, services, &plan.policy.governance, is_done) {
-            let nodes = finish(waiting, "the run was refused");
+        if let Some(refusal) = certain_refusal(&document, services, &plan.policy.governance, is_done) {
+            let mut nodes = finish(waiting, "the run was refused");
+            refusal.keep(&document, services, &mut nodes);
+            let failed = refusal.failed;
             return Ok(RunReport {
                 result: Err(failed.clone()),
                 ..refused(run_id, &document, failed.failure, nodes)

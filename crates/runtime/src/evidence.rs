@@ -10,6 +10,7 @@ mod requests;
 use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity, ToolSchemaHash};
 use stave_canon::Value;
 use stave_llm::Usage;
+use stave_prompt::governance::{PolicyAction, Violation};
 use stave_shape::Shape;
 
 pub(crate) use contents::{KeptBytes, read_questions, write_questions};
@@ -236,6 +237,17 @@ impl AskedPrompt {
     #[must_use]
     pub fn from_value(value: &Value) -> Option<AskedPrompt> {
         stave_shape::read_leniently(value).0
+    }
+}
+
+impl From<&Violation> for PolicyHit {
+    fn from(violation: &Violation) -> Self {
+        PolicyHit {
+            policy: violation.policy.to_string(),
+            field: Some(violation.field.word().to_owned()),
+            text: violation.to_string(),
+            denies: violation.action == PolicyAction::Deny,
+        }
     }
 }
 

@@ -183,3 +183,23 @@ async fn the_command_line_makes_digests_with_content_too() {
         assert!(text.stdout.contains(&format!("region {number} is {number}00 euros")), "{text}");
     }
 }
+
+#[tokio::test]
+async fn the_records_of_plugins_and_of_the_digest_form_a_chain() {
+    let world = World::new("[]", "", "").await;
+    let flow = std::fs::read_to_string(world.folder.path().join("flow.yaml")).unwrap();
+    let flow = flow.replace("      template:", "      phase: review\n      template:");
+    world.folder.write("flow.yaml", flow);
+    let run = world.run("Why?").await.exits(0).json();
+    let shown = stave(&world.folder, ["runs", "show", text(&run, "run_id").unwrap(), "--json"]);
+    let shown = shown.finish().await.exits(0).json();
+    let asked = &items(shown.get("requests").unwrap(), "answer")[0];
+    let changes = items(asked, "transformations");
+    let kinds: Vec<&str> = changes.iter().filter_map(|change| text(change, "what")).collect();
+    assert_eq!(kinds, ["budget_optimization", "context_digest"], "{asked}");
+    let short = |key: &str| asked.pointer(key).and_then(Value::as_str).map(|hash| hash[..16].to_owned());
+    let hash = |index: usize, key: &str| text(&changes[index], key).map(str::to_owned);
+    assert_eq!(short("/prompt_ir/built_hash"), hash(0, "before_hash"), "{asked}");
+    assert_eq!(hash(0, "after_hash"), hash(1, "before_hash"), "{asked}");
+    assert_eq!(hash(1, "after_hash"), short("/prompt_ir/hash"), "{asked}");
+}

@@ -144,11 +144,20 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
         supplied.entry(part.reference()).or_default().push(part);
     }
     let mut sent = Sent::default();
+    let mut files = SentFiles::default();
     for reference in ir.context_refs.iter() {
         // A reference that is named twice is sent once.
         if sent.insert(reference) {
             let supplied = supplied.get(reference.as_str()).map(Vec::as_slice).unwrap_or_default();
-            context(ir, supplied, reference, adapter, counter, &mut out);
+            match ContextRef::parse(reference) {
+                ContextRef::File(_) if !supplied.is_empty() => {
+                    let new = files.new_parts(supplied);
+                    if !new.is_empty() {
+                        context(ir, &new, reference, adapter, counter, &mut out);
+                    }
+                }
+                _ => context(ir, supplied, reference, adapter, counter, &mut out),
+            }
         }
     }
     out.sections.extend(parts.documents.iter().map(untrusted(SectionKind::Context)));
@@ -186,6 +195,26 @@ impl<'r> Sent<'r> {
             return true;
         }
         self.many.insert(reference)
+    }
+}
+
+/// The texts of files that were sent, by the name of the file. A file that two references name is sent once.
+#[derive(Default)]
+struct SentFiles<'p> {
+    texts: HashMap<&'p str, Vec<&'p str>>,
+}
+
+impl<'p> SentFiles<'p> {
+    fn new_parts(&mut self, parts: &[&'p PromptPart]) -> Vec<&'p PromptPart> {
+        let is_new = |part: &&'p PromptPart| {
+            let texts = self.texts.entry(part.name.as_str()).or_default();
+            let is_new = !texts.contains(&part.text.as_str());
+            if is_new {
+                texts.push(&part.text);
+            }
+            is_new
+        };
+        parts.iter().copied().filter(is_new).collect()
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn resolve(call: &Call<'_>, arguments: &Arguments, ir: &PromptIr) -> 
     for part in &mut resolution.parts {
         part.sensitivity = arguments.context_label;
     }
-    for reference in ir.context_refs.iter() {
+    let mut seen = std::collections::HashSet::new();
+    for reference in ir.context_refs.iter().filter(|reference| seen.insert(reference.as_str())) {
         let part = match ContextRef::parse(reference) {
             ContextRef::Memory(name) => remembered(call, ir, reference, name)?,
             ContextRef::Raw(_) => written(arguments, reference),

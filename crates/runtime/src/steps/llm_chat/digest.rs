@@ -44,7 +44,8 @@ pub(super) async fn digested(
     arguments: &Arguments,
     mut draft: Draft,
 ) -> Result<Draft, Failure> {
-    let count = draft.ir.context_refs.len();
+    let references = Arc::clone(&question::without_inputs(call, arguments, &draft.ir).context_refs);
+    let count = references.len();
     if count <= call.services.digests.max_context_refs {
         return Ok(draft);
     }
@@ -53,7 +54,10 @@ pub(super) async fn digested(
     let label = parts.iter().map(|part| part.sensitivity).fold(draft.sensitivity, Sensitivity::join);
     let bytes = digest_bytes(draft.ir.token_budget.tokens());
     let written = match &call.services.digests.model {
-        Some(model) => written(call, arguments, &Model::digest(model), &draft, label, bytes).await?,
+        Some(model) => {
+            let model = Model::digest(model);
+            written(call, arguments, &model, &draft, &references, Bound { label, bytes }).await?
+        }
         None => None,
     };
     let text = match written {
@@ -67,7 +71,7 @@ pub(super) async fn digested(
     };
     let mut changed = draft.ir.clone_with_id(call.services.ids.as_ref());
     changed.context_refs = Arc::new(vec![CONTEXT_DIGEST_MARKER.to_owned()]);
-    changed.metadata.insert("original_context_refs".to_owned(), draft.ir.context_refs.to_vec().into());
+    changed.metadata.insert("original_context_refs".to_owned(), references.to_vec().into());
     changed.metadata.insert("context_digest".to_owned(), text.as_str().into());
     let description = format!("Compressed {count} refs into digest");
     let change = PluginChange::new(changed, "context_digest", description);
@@ -84,6 +88,13 @@ pub(super) async fn digested(
     Ok(draft)
 }
 
+/// The label of a digest, and how long it may be.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    label: Sensitivity,
+    bytes: usize,
+}
+
 /// The digest that a model wrote, now or earlier for the same references. `None` where the model may not have them, or
 /// gave no answer that can be used, which the step's report says.
 async fn written(
@@ -91,8 +102,8 @@ async fn written(
     arguments: &Arguments,
     model: &Model,
     draft: &Draft,
-    label: Sensitivity,
-    bytes: usize,
+    references: &[String],
+    Bound { label, bytes }: Bound,
 ) -> Result<Option<String>, Failure> {
     let asked = AskedModel { provider: model.provider.word(), name: Some(&model.name) };
     question::judge(call, &call.run.plan.policy.governance.check_model(asked))?;
@@ -106,7 +117,7 @@ async fn written(
         let _ = call.next_number();
         return Ok(Some(text.to_owned()));
     }
-    let (blocks, way) = match request(call, arguments, model, draft, bytes) {
+    let (blocks, way) = match request(call, arguments, model, draft, references, bytes) {
         Ok(request) => request,
         Err(reason) => return Ok(instead(call, &reason)),
     };
@@ -191,6 +202,7 @@ fn request(
     arguments: &Arguments,
     model: &Model,
     draft: &Draft,
+    references: &[String],
     bytes: usize,
 ) -> Result<(stave_block::BlockIr, Way), String> {
     let words = answer_tokens(bytes) / 2;
@@ -201,7 +213,7 @@ fn request(
         .phase(arguments.phase)
         .set_token_budget(MOST_INPUT_TOKENS)
         .set_model_hint(model.provider.word());
-    for reference in draft.ir.context_refs.iter() {
+    for reference in references {
         builder = builder.add_context_ref(reference);
     }
     let ir: PromptIr = builder.build(ids, clock).map_err(|error| error.to_string())?;

@@ -5,13 +5,14 @@
 //! what the gate let through, and of a prompt that was refused no restricted content; secrets are hidden in it.
 
 use stave_block::{BlockIr, BlockSection, GateRecord, Sensitivity, SpanId};
+use stave_canon::Clock;
 use stave_llm::Response;
 use stave_lower::sent_sections;
 use stave_prompt::compile::{CompiledPrompt, CutReason, SectionKind};
-use stave_prompt::governance::{PolicyAction, Verdict, Violation};
+use stave_prompt::governance::{Verdict, Violation};
 use stave_prompt::plugins::IrTransformation;
 use stave_prompt::resolve::Resolution;
-use stave_prompt::{PipelineResult, PromptCounts, PromptIr, sha256};
+use stave_prompt::{CreatedAt, PipelineResult, PromptCounts, PromptIr, sha256, short_hash};
 
 use super::arguments::Model;
 use super::sent_requests::ReadRequest;
@@ -65,16 +66,40 @@ impl Way {
     /// What a step did to the prompt after its plugins.
     pub(super) fn changed(&mut self, done: &IrTransformation, after: &PromptIr) {
         self.transformations.push(change(done));
+        self.asks(after);
+    }
+
+    /// The budget that the project or the model allows took the place of a larger one.
+    pub(super) fn limited(&mut self, before: &PromptIr, after: &PromptIr, clock: &dyn Clock) {
+        let (was, is) = (before.token_budget.tokens(), after.token_budget.tokens());
+        self.transformations.push(PromptChange {
+            plugin: "stave".to_owned(),
+            what: "budget_limit".to_owned(),
+            detail: format!("Budget {was} -> {is}, the most that the project and the model allow"),
+            before_hash: Some(short_hash(before).to_string()),
+            after_hash: Some(short_hash(after).to_string()),
+            at: Some(CreatedAt::from_timestamp(clock.now()).to_string()),
+        });
+        self.asks(after);
+    }
+
+    /// The prompt does not fit its budget.
+    pub(super) fn too_large(&mut self, tokens: u64, budget: u64) {
+        self.tokens = Some(tokens);
+        self.budget = Some(budget);
+    }
+
+    fn asks(&mut self, prompt: &PromptIr) {
         if let Some(ir) = &mut self.prompt_ir {
-            after.ir_id.clone_into(&mut ir.ir_id);
-            ir.hash = sha256(after);
+            prompt.ir_id.clone_into(&mut ir.ir_id);
+            ir.hash = sha256(prompt);
         }
     }
 
     /// Takes in what the policies said about a part of the prompt or about a model that may be asked.
     pub(super) fn found(&mut self, violations: &[Violation]) {
         violations.iter().for_each(|violation| self.counts.violation(violation));
-        self.violations.extend(violations.iter().map(|one| violation(one, one.field.word())));
+        self.violations.extend(violations.iter().map(PolicyHit::from));
     }
 
     fn cut(&mut self, section: &str, kind: SectionKind, reason: CutReason, tokens: u64) {
@@ -136,15 +161,6 @@ fn change(done: &IrTransformation) -> PromptChange {
         before_hash: Some(done.before_hash.to_string()),
         after_hash: Some(done.after_hash.to_string()),
         at: Some(done.timestamp.to_string()),
-    }
-}
-
-fn violation(violation: &Violation, field: &str) -> PolicyHit {
-    PolicyHit {
-        policy: violation.policy.to_string(),
-        field: Some(field.to_owned()),
-        text: violation.to_string(),
-        denies: violation.action == PolicyAction::Deny,
     }
 }
 
@@ -248,7 +264,8 @@ pub(super) fn asked(
     keep(call, question)
 }
 
-/// Counts and keeps that a prompt was refused before it was whole; there is nothing of it to show but why.
+/// Counts and keeps that a prompt was not asked before it was whole: governance denied it, a reference cannot be read, or it is
+/// too large. There is nothing of it to show but why.
 pub(super) fn refused(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) {
     way.count(call);
     call.run.report(call.index, |report| {
@@ -298,10 +315,21 @@ impl Kept {
     /// Puts the blocks of the wire in place of the sections of the prompt.
     pub(super) fn first_request(self, call: &Call<'_>, read: ReadRequest) {
         let blocks: Vec<AskedBlock> = read.blocks.into_iter().map(|block| block.kept(call, true)).collect();
+        let most = call.services.limits.kept_prompt_bytes;
         self.question(call, |questions, place| {
+            let sections = questions.get_mut(place).map(|question| std::mem::take(&mut question.blocks));
+            let mut held = KeptBytes::of(questions);
+            held.add_blocks(&blocks);
+            let is_within = held.bytes() <= most;
             let Some(question) = questions.get_mut(place) else { return };
+            // Tools may be larger than everything that a node keeps; the sections of the prompt fit.
+            if !is_within {
+                question.blocks = sections.unwrap_or_default();
+                return;
+            }
             for entry in &mut question.gate {
-                let block = usize::try_from(entry.block).ok().and_then(|block| read.section_blocks.get(&block));
+                let block =
+                    usize::try_from(entry.block).ok().and_then(|block| read.section_blocks.get(&block));
                 if let Some(block) = block {
                     entry.block = *block as u64;
                 }

@@ -85,8 +85,11 @@ impl Question {
             adapter: Adapter::of(arguments.model.provider.word()),
             ..Parts::default()
         };
-        let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
+        let referring = without_inputs(call, arguments, &ir);
+        let compiled = compile(&referring, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
             .map_err(|over| {
+                way.too_large(over.needed, over.budget);
+                evidence::refused(call, &arguments.model, &way, Some("budget"));
                 let message =
                     format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
                 Failure::new(codes::PROMPT_TOO_LARGE, FailureKind::Value, message)
@@ -208,8 +211,8 @@ impl Draft {
             judge(call, &verdict)
                 .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
         }
-        let ir = without_inputs(call, arguments, ir);
-        let references = context::resolve(call, arguments, &ir)?;
+        let references = context::resolve(call, arguments, &without_inputs(call, arguments, &ir))
+            .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("references")))?;
         let verdict = call.run.plan.policy.governance.check_content(&references.contents());
         way.referred(&references, &verdict);
         judge(call, &verdict)
@@ -277,11 +280,14 @@ fn govern(
         judge(call, &verdict)?;
     }
     // A plugin of the project may raise the budget, but not beyond what the project or the model allows.
-    let mut ir = outcome.ir;
-    if ir.token_budget.tokens() > most {
-        Arc::make_mut(&mut ir).token_budget = most.into();
+    let ir = outcome.ir;
+    if ir.token_budget.tokens() <= most {
+        return Ok(ir);
     }
-    Ok(ir)
+    let mut limited = ir.clone_with_id(ids);
+    limited.token_budget = most.into();
+    way.limited(&ir, &limited, clock);
+    Ok(Arc::new(limited))
 }
 
 /// The Prompt IR of a node's texts and fields.
@@ -298,7 +304,8 @@ fn built(call: &Call<'_>, arguments: &Arguments, system: &str, most: u64) -> Res
     for port in &call.node.inputs {
         builder = builder.add_context_ref(input_reference(port.name()));
     }
-    for reference in &arguments.context_refs {
+    let inputs = |text: &str| call.node.inputs.iter().any(|port| input_reference(port.name()) == text);
+    for reference in arguments.context_refs.iter().filter(|reference| !inputs(&reference.text)) {
         builder = builder.add_context_ref(&reference.text);
     }
     if let Some(priority) = arguments.priority {
@@ -381,11 +388,12 @@ fn input_reference(port: &str) -> String {
     format!("memory:{port}")
 }
 
-/// The prompt without the references to the node's inputs that the author did not write: their values are in the rendered
-/// template already.
-fn without_inputs(call: &Call<'_>, arguments: &Arguments, mut ir: Arc<PromptIr>) -> Arc<PromptIr> {
+/// The prompt with the references that are read: those to the node's inputs that the author did not write are left out,
+/// because their values are in the rendered template already. The prompt that is recorded and asked has them all.
+pub(super) fn without_inputs(call: &Call<'_>, arguments: &Arguments, ir: &Arc<PromptIr>) -> Arc<PromptIr> {
     let inputs = call.node.inputs.iter().map(|port| input_reference(port.name()));
     let inputs: Vec<String> = inputs.filter(|input| !arguments.refers_to(input)).collect();
+    let mut ir = Arc::clone(ir);
     if ir.context_refs.iter().any(|reference| inputs.contains(reference)) {
         let ir = Arc::make_mut(&mut ir);
         Arc::make_mut(&mut ir.context_refs).retain(|reference| !inputs.contains(reference));

@@ -73,7 +73,8 @@ impl SentRequests {
     pub(super) fn new(kept: Kept, blocks: &BlockIr, way: &Way) -> SentRequests {
         // Contents are copied for a prompt that is kept only.
         let known = if kept.is_kept() { blocks.blocks.as_slice() } else { &[] };
-        let sections = known.iter().enumerate().map(|(index, block)| KnownSection::of(block, way.name(index)));
+        let sections =
+            known.iter().enumerate().map(|(index, block)| KnownSection::of(block, way.name(index)));
         SentRequests { kept, sections: sections.collect(), state: Mutex::default() }
     }
 
@@ -243,7 +244,8 @@ impl<'s> Laying<'s> {
         let section = BlockSection { content: rest.to_owned(), ..block };
         if is_turn {
             // Behind the prompt, only the step itself speaks as the user.
-            return self.unexplained(BlockSection { provenance: Provenance::Developer, ..section }.named(REPAIR));
+            return self
+                .unexplained(BlockSection { provenance: Provenance::Developer, ..section }.named(REPAIR));
         }
         // The wire has the text in another form, so its sections cannot be told apart.
         let label = self.known(section.role).drain(..).map(|(_, section)| section.sensitivity).max();
