@@ -181,3 +181,87 @@ async fn a_restricted_value_in_a_reference_does_not_reach_a_model_that_takes_pri
         assert_eq!(world.bodies(), Vec::<String>::new(), "{references}");
     }
 }
+
+#[tokio::test]
+async fn what_two_references_name_is_sent_once() {
+    for (references, page, shown) in [
+        (r#"["file:docs/leave.md", "file:docs/{leave,travel}.md"]"#, "", "Leave is 30 days."),
+        (r#"["file:docs/{leave,travel}.md", "file:docs/travel.md"]"#, "", "Trains come first."),
+        (r#"["memory:page", "memory:page"]"#, "It is the third page.", "It is the third page."),
+    ] {
+        let world = World::new(references, "").await;
+        world.run(&request(page)).await.exits(0);
+        let bodies = world.bodies();
+        assert_eq!(bodies[0].matches(shown).count(), 1, "{references}: {}", bodies[0]);
+        assert!(!bodies[0].contains("Not available"), "{references}: {}", bodies[0]);
+    }
+}
+
+fn git(folder: &Folder, arguments: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]);
+    let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_diff_shows_the_listed_files_and_counts_the_others() {
+    let world = World::new(r#"["diff:HEAD"]"#, "").await;
+    git(&world.folder, &["init", "-q"]);
+    git(&world.folder, &["add", "docs", "flow.yaml", "secrets"]);
+    git(&world.folder, &["commit", "-q", "-m", "first"]);
+    world.folder.write("docs/leave.md", "Leave is 25 days.\n");
+    let flow = std::fs::read_to_string(world.folder.path().join("flow.yaml")).unwrap();
+    world.folder.write("flow.yaml", format!("# changed\n{flow}"));
+    world.folder.write("secrets/OPENAI_API_KEY", "sk-another-secret");
+    world.run(&request("")).await.exits(0);
+    let body = world.bodies().remove(0);
+    assert!(body.contains("+Leave is 25 days.") && body.contains("-Leave is 30 days."), "{body}");
+    assert!(body.contains("[2 changed files are not listed in context_files and are left out]"), "{body}");
+    assert!(!body.contains("another-secret") && !body.contains("# changed"), "{body}");
+    // Without a listed file in it, the model reads that.
+    world.folder.write("docs/leave.md", "Leave is 30 days.\nAsk a month before.\n");
+    world.run(&request("")).await.exits(0);
+    assert!(world.bodies()[1].contains("[2 changed files"), "{}", world.bodies()[1]);
+}
+
+#[tokio::test]
+async fn check_warns_of_a_diff_of_an_unknown_commit() {
+    let world = World::new(r#"["diff:nosuch"]"#, "").await;
+    let check = async || stave(&world.folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    // Elsewhere nobody knows which commits there will be.
+    assert!(!check().await.stderr.contains("nosuch"));
+    git(&world.folder, &["init", "-q"]);
+    git(&world.folder, &["add", "docs", "flow.yaml"]);
+    git(&world.folder, &["commit", "-q", "-m", "first"]);
+    let finished = check().await;
+    let told = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(told.contains("context-unavailable") && told.contains("nosuch"), "{told}");
+    let flow = std::fs::read_to_string(world.folder.path().join("flow.yaml")).unwrap();
+    world.folder.write("flow.yaml", flow.replace("diff:nosuch", "diff:HEAD"));
+    let finished = check().await;
+    assert!(!format!("{}{}", finished.stdout, finished.stderr).contains("context-unavailable"), "{finished}");
+}
+
+#[tokio::test]
+async fn check_warns_of_budgets_that_no_run_can_keep_or_use() {
+    let world = World::new(r#"["file:docs/leave.md"]"#, "").await;
+    let flow = std::fs::read_to_string(world.folder.path().join("flow.yaml")).unwrap();
+    let told = async |budget: &str, toml: &str| {
+        let line = format!("      role: librarian\n      token_budget: {budget}\n");
+        world.folder.write("flow.yaml", flow.replace("      role: librarian\n", &line));
+        world
+            .folder
+            .write("stave.toml", format!("{LOOPBACK}\n[prompt]\ncontext_files = [\"docs/**\"]\n{toml}"));
+        let finished = stave(&world.folder, ["check", "flow.yaml"]).finish().await.exits(0);
+        format!("{}{}", finished.stdout, finished.stderr)
+    };
+    let small = told("3", "").await;
+    assert!(small.contains("prompt-too-large") && small.contains("and its budget is 3"), "{small}");
+    let large = told("1000000000", "").await;
+    assert!(large.contains("excess-token-budget") && large.contains("128000"), "{large}");
+    let limited = told("2000", "[limits]\nprompt_tokens = 1000\n").await;
+    assert!(limited.contains("excess-token-budget") && limited.contains("prompt_tokens"), "{limited}");
+    let fine = told("2000", "").await;
+    assert!(!fine.contains("token"), "{fine}");
+}

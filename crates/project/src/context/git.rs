@@ -51,30 +51,73 @@ const DIFF: [&str; 10] = [
     "--dst-prefix=b/",
 ];
 
-/// The difference between a commit and the files of the folder, or between two commits (`a..b`).
-pub(super) fn diff(root: &Path, named: &str) -> Result<ReferenceText, Unavailable> {
+/// How long the names of the files may be that git is given as arguments.
+const MOST_ARGUMENTS: usize = 256 * 1024;
+
+/// The difference between a commit and the files of the folder, or between two commits (`a..b`), of the files that
+/// `shows` names by their paths from the folder. What is left out is counted in the first line.
+pub(super) fn diff(
+    root: &Path,
+    named: &str,
+    shows: impl Fn(&str) -> bool,
+) -> Result<ReferenceText, Unavailable> {
+    let (settings, reference) = checked(root, named)?;
+    let reference = reference.as_str();
+    let run = |more: &[&str], paths: &[&str], limit: u64| {
+        let mut command = git(root, &settings);
+        // A file's name is no pattern.
+        command.env("GIT_LITERAL_PATHSPECS", "1");
+        command.args(DIFF).args(more).args([reference, "--"]).args(paths);
+        output(&mut command, limit)
+    };
+    let (names, names_cut) = run(&["--name-only", "-z", "--relative"], &["."], MOST_NAMES)?;
+    if names_cut {
+        return Err(Unavailable::TooLarge("it changes too many files".to_owned()));
+    }
+    let (mut shown, mut left_out) = (Vec::new(), 0_usize);
+    for name in lines(&names) {
+        // A name that is not UTF-8 cannot be listed.
+        match std::str::from_utf8(name).ok().filter(|name| shows(name)) {
+            Some(name) => shown.push(name),
+            None => left_out += 1,
+        }
+    }
+    if left_out > 0 && shown.iter().map(|name| name.len() + 1).sum::<usize>() > MOST_ARGUMENTS {
+        return Err(Unavailable::TooLarge("it changes too many files".to_owned()));
+    }
+    let real_paths = shown.iter().map(|name| root.join(name).to_string_lossy().into_owned()).collect();
+    let (text, is_cut) = match (shown.is_empty(), left_out) {
+        (true, _) => (Vec::new(), false),
+        (false, 0) => run(&["--relative"], &["."], MOST_BYTES)?,
+        (false, _) => run(&["--relative"], &shown, MOST_BYTES)?,
+    };
+    let text = String::from_utf8_lossy(&text);
+    let text = match left_out {
+        0 => text.into_owned(),
+        1 => format!("[1 changed file is not listed in context_files and is left out]\n{text}"),
+        count => format!("[{count} changed files are not listed in context_files and are left out]\n{text}"),
+    };
+    Ok(ReferenceText { name: format!("diff {named}"), real_paths, text, is_cut })
+}
+
+/// Whether git can make a diff of this name, in a folder that is part of a working tree; `None` elsewhere.
+pub(super) fn check(root: &Path, named: &str) -> Option<Unavailable> {
+    let inside = output(git(root, &[]).args(["rev-parse", "--is-inside-work-tree"]), 64).ok()?;
+    if !inside.0.starts_with(b"true") {
+        return None;
+    }
+    checked(root, named).err()
+}
+
+/// The settings for git, and the reference with the ids of its commits.
+fn checked(root: &Path, named: &str) -> Result<(Vec<(String, String)>, String), Unavailable> {
     let plain = |sign: char| sign.is_alphanumeric() || "._/~^@{}-".contains(sign);
     if named.is_empty() || named.starts_with('-') || !named.chars().all(plain) {
         return Err(Unavailable::Failed(format!("{named:?} is not the name of a commit")));
     }
     let settings = settings(root)?;
     let reference = commits(root, &settings, named)?;
-    let reference = reference.as_str();
-    let run = |more: &[&str], limit: u64| {
-        let mut command = git(root, &settings);
-        command.args(DIFF).args(more).args([reference, "--", "."]);
-        output(&mut command, limit)
-    };
-    let (names, names_cut) = run(&["--name-only", "-z"], MOST_NAMES)?;
-    if names_cut {
-        return Err(Unavailable::TooLarge("it changes too many files".to_owned()));
-    }
-    let real_paths = lines(&names)
-        .map(|name| root.join(String::from_utf8_lossy(name).as_ref()).to_string_lossy().into_owned())
-        .collect();
-    let (text, is_cut) = run(&["--relative"], MOST_BYTES)?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(ReferenceText { name: format!("diff {named}"), real_paths, text, is_cut })
+    Ok((settings, reference))
 }
 
 /// The reference with the ids of commits for its names. Trees and blobs are refused: in a diff of a folder's tree the

@@ -25,6 +25,12 @@ impl ListedContext {
         Ok(ListedContext { inside: ProjectContext::new(root)?, listed: listed.to_vec() })
     }
 
+    /// Why no run can make a diff of this name; `None` where the project is no checkout.
+    #[must_use]
+    pub fn diff_fault(&self, reference: &str) -> Option<Unavailable> {
+        self.inside.diff_fault(reference)
+    }
+
     /// Why a text may not be given: the first of its files that is not listed.
     fn refusal(&self, text: &ReferenceText) -> Option<Unavailable> {
         text.real_paths.iter().find_map(|path| {
@@ -64,7 +70,8 @@ impl ReferenceSource for ListedContext {
         {
             return Err(Unavailable::Unlisted(found.to_string()));
         }
-        let text = self.inside.diff(reference)?;
+        let is_listed = |name: &str| context_file_refusal(&self.listed, name).is_none();
+        let text = super::git::diff(&self.inside.root, reference, is_listed)?;
         self.refusal(&text).map_or(Ok(text), Err)
     }
 

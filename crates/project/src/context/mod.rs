@@ -116,6 +116,14 @@ impl ProjectContext {
     }
 }
 
+impl ProjectContext {
+    /// Why no run can make a diff of this name; `None` where the root is no checkout.
+    #[must_use]
+    pub fn diff_fault(&self, reference: &str) -> Option<Unavailable> {
+        git::check(&self.root, reference)
+    }
+}
+
 impl ReferenceSource for ProjectContext {
     fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<ReferenceText>, Unavailable> {
         let wants_lines = selection.lines.is_some();
@@ -143,7 +151,7 @@ impl ReferenceSource for ProjectContext {
     }
 
     fn diff(&self, reference: &str) -> Result<ReferenceText, Unavailable> {
-        git::diff(&self.root, reference)
+        git::diff(&self.root, reference, |_| true)
     }
 
     fn root(&self) -> Option<&Path> {
