@@ -5,6 +5,7 @@ mod fix;
 mod names;
 mod recordings;
 mod settings;
+mod token_budgets;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use stave_flow::CheckOptions;
 use stave_project::certain_refusals;
 
 use self::names::Names;
+use self::token_budgets::PromptBudgetLimits;
 
 use crate::args::{Check, Format};
 use crate::changes::Changes;
@@ -40,6 +42,8 @@ struct Checked {
     options: CheckOptions,
     /// The kinds of steps of other runtimes that its project lists.
     step_kinds: Vec<String>,
+    /// What the project says about the budgets of prompts.
+    prompts: PromptBudgetLimits,
     /// The folder of its project file, if there is one.
     project: Option<PathBuf>,
 }
@@ -133,9 +137,10 @@ fn read(
             let project = Project::of(&file, sources, &mut from_project)?;
             of_projects.push((project.root.clone(), reported.fresh(&project, from_project)));
             let options = project.check_options(arguments.strict)?;
+            let prompts = PromptBudgetLimits::of(&project);
             let step_kinds = project.settings.step_kinds;
             let project = project.has_file.then_some(project.root);
-            subjects.push(Checked { file, text, broken_at, from_stdin, options, project, step_kinds });
+            subjects.push(Checked { file, text, broken_at, from_stdin, options, prompts, project, step_kinds });
         }
     }
     // A project file that is checked itself says what is wrong with it.
@@ -190,6 +195,7 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
                 if let Some(root) = &checked.project {
                     found.extend(context_files::missing(&loaded, options, root)?);
                 }
+                found.extend(token_budgets::findings(&loaded, &checked.prompts));
                 certain_refusals::raise(&mut found, checked.project.is_some());
                 found
             }

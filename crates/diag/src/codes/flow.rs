@@ -36,6 +36,7 @@ codes! { Flow:
     UNKNOWN_PORT = "unknown-port", Error, "A name is not a port of its node.";
     BAD_ELSE = "bad-else", Error, "An edge with `else` has no conditions to be the alternative of.";
     UNPRICED_MODEL = "unpriced-model", Warning, "A run has a cost budget, and one of its models has no price.";
+    EXCESS_TOKEN_BUDGET = "excess-token-budget", Warning, "A prompt has a larger token budget than a run gives it.";
     UNROUTED_DENIAL = "unrouted-denial", Error, "A prompt routes its denial to something that is not there.";
     UNUSED_NODE = "unused-node", Warning, "Nothing uses what a node without effects makes.";
     // Schemas.
