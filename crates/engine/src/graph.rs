@@ -89,6 +89,16 @@ impl EngineNode {
         }
     }
 
+    /// The same for the node as one item of a list that collects failures: the denial of a prompt fails its item alone, unless
+    /// the author says that it ends the run.
+    #[must_use]
+    pub fn is_final_for_list(&self, failure: &Failure) -> bool {
+        let is_item = failure.kind == FailureKind::Refused
+            && failure.code == codes::PROMPT_REFUSED
+            && !self.with.contains_key("on_denied");
+        self.is_final(failure) && !is_item
+    }
+
     /// Whether it runs only when another node calls it.
     #[must_use]
     pub fn is_tool(&self) -> bool {

@@ -134,15 +134,23 @@ async fn the_static_response_answers_a_denial_and_no_other_model_is_asked() {
 }
 
 #[tokio::test]
-async fn an_item_of_a_list_is_denied_alone_when_its_prompt_routes_the_denial() {
+async fn an_item_of_a_list_that_collects_errors_is_denied_alone_unless_its_prompt_says_fail() {
     let request = format!(r#"{{"notes": ["Why?", "{ATTACK}", "When?"]}}"#);
-    let routed = world(|port| list_flow(port, "on_denied: error_port")).await;
-    let report = routed.run(&request).await.exits(0).json();
-    let output = output(&report);
-    assert_eq!(routed.calls(), 2, "{report}");
-    assert!(output.contains("prompt-refused") && output.contains("Because."), "{report}");
-    let unrouted = world(|port| list_flow(port, "on_denied: fail")).await;
-    unrouted.run(&request).await.exits(3);
+    for line in ["on_denied: error_port", "temperature: 0"] {
+        let alone = world(|port| list_flow(port, line)).await;
+        let report = alone.run(&request).await.exits(0).json();
+        let output = output(&report);
+        assert_eq!(alone.calls(), 2, "{line}: {report}");
+        assert!(output.contains("prompt-refused") && output.contains("Because."), "{line}: {report}");
+    }
+    let fails = world(|port| list_flow(port, "on_denied: fail")).await;
+    fails.run(&request).await.exits(3);
+    let collects_nothing = |port| {
+        let flow = list_flow(port, "temperature: 0");
+        flow.replace(", {name: errors, type: array}]", "]")
+            .replace("  - {from: all.errors, to: _output.errors}\n", "")
+    };
+    world(collects_nothing).await.run(&request).await.exits(3);
 }
 
 #[tokio::test]

@@ -37,8 +37,8 @@ pub(super) struct Each;
 impl Step for Each {
     async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let items = list_argument(call, "input")?;
-        let target = Target::find(call)?;
         let collects = call.node.outputs.iter().any(|port| port.name() == ERRORS);
+        let target = Target::find(call, collects)?;
         let parallel = match optional_argument(call, &call.scope(), "parallel")? {
             None => PARALLEL,
             Some(value) => value
@@ -207,6 +207,8 @@ struct Target<'c> {
     port: String,
     /// What edges bring to its other inputs.
     fed: Object,
+    /// Whether the list collects the failures of its items.
+    collects: bool,
     /// How many items were done in the run that this one replays.
     reused: AtomicU32,
 }
@@ -215,7 +217,7 @@ struct Target<'c> {
 type Item = Result<Value, (Failure, Value)>;
 
 impl<'c> Target<'c> {
-    fn find(call: &Call<'c>) -> Result<Target<'c>, Failure> {
+    fn find(call: &Call<'c>, collects: bool) -> Result<Target<'c>, Failure> {
         let id = literal_text(call, "node")?;
         let plan = call.run.plan;
         let found = plan.index(id).and_then(|index| Some((index, plan.nodes.get(index)?)));
@@ -235,11 +237,15 @@ impl<'c> Target<'c> {
                 }
             }
         };
-        Ok(Target { index, node, port, fed, reused: AtomicU32::new(0) })
+        Ok(Target { index, node, port, fed, collects, reused: AtomicU32::new(0) })
+    }
+
+    fn is_final(&self, failure: &Failure) -> bool {
+        if self.collects { self.node.is_final_for_list(failure) } else { self.node.is_final(failure) }
     }
 
     /// Runs the node for one item, unless the journal knows what it came to. What a rule or the budget
-    /// forbids is not an item's failure but the node's.
+    /// forbids is not an item's failure but the node's, except the denial of a prompt where failures are collected.
     async fn run(&self, call: &Call<'_>, number: u32, item: Value) -> Result<Item, Failure> {
         let mut inputs = self.fed.clone();
         inputs.insert(self.port.clone(), item);
@@ -261,7 +267,7 @@ impl<'c> Target<'c> {
             let attempts = outcome.attempts;
             let item = match outcome.outputs {
                 Ok(outputs) => Ok(whole(outputs)),
-                Err(failure) if failure.is_pause() || self.node.is_final(&failure) => return Err(failure),
+                Err(failure) if failure.is_pause() || self.is_final(&failure) => return Err(failure),
                 Err(failure) => {
                     let error = failure.to_error_value(&self.node.id, attempts);
                     Err((failure, error))
