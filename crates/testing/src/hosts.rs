@@ -36,14 +36,15 @@ pub(super) struct ScriptedReply {
 
 fn one_body<N: ValueNode>(_: Option<&ScriptedReply>, node: N, at: &Place<'_>, reader: &mut Reader) {
     if let (Some(_), Some(text)) = (node.member("json"), node.member("text")) {
-        reader.fault(&at.key("text"), text.span(), FaultKind::rule("body", "stands beside `json`; keep one"));
+        reader.fault(&at.key("text"), text.span(), FaultKind::rule("body", "is beside `json`; keep one"));
     }
 }
 
-/// Reads the replies of a test, or says everything that is wrong with them, each with its place if the source has places.
-pub(super) fn read_replies(
-    node: impl ValueNode,
-) -> Result<Vec<ScriptedReply>, Vec<(Option<Range<usize>>, String)>> {
+/// What is wrong with a reply, with its place if the source has places.
+pub(super) type ReplyFault = (Option<Range<usize>>, String);
+
+/// Reads the replies of a test, or says everything that is wrong with them.
+pub(super) fn read_replies(node: impl ValueNode) -> Result<Vec<ScriptedReply>, Vec<ReplyFault>> {
     stave_shape::read(node).map_err(|Faults(faults)| {
         let told = |fault: stave_shape::Fault| (fault.span.clone(), message(&fault));
         faults.into_iter().map(told).collect()

@@ -65,7 +65,7 @@ async fn every_fault_of_a_reply_of_a_host_has_its_place() {
         (30, "http reply 1: `status` must be an integer, not a string"),
         (42, "http reply 2: `url` must be a string, not an integer"),
         (55, "http reply 2: `delay_ms` must be an integer, not a string"),
-        (73, "http reply 2: `text` stands beside `json`; keep one"),
+        (73, "http reply 2: `text` is beside `json`; keep one"),
     ] {
         assert!(
             found.iter().any(|(at, message)| *at == column && message.contains(said)),

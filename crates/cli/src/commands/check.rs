@@ -140,7 +140,16 @@ fn read(
             let prompts = PromptBudgetLimits::of(&project);
             let step_kinds = project.settings.step_kinds;
             let project = project.has_file.then_some(project.root);
-            subjects.push(Checked { file, text, broken_at, from_stdin, options, prompts, project, step_kinds });
+            subjects.push(Checked {
+                file,
+                text,
+                broken_at,
+                from_stdin,
+                options,
+                prompts,
+                project,
+                step_kinds,
+            });
         }
     }
     // A project file that is checked itself says what is wrong with it.

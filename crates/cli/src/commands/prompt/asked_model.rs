@@ -108,7 +108,7 @@ mod tests {
             assert!(counted_model(Some(named), &prompt(), Some(&default)).is_err(), "{named}");
         }
         let slashed = asked_model(Some("openai/meta/llama-3"), &prompt(), None).ok().flatten().unwrap();
-        assert_eq!((slashed.provider.word(), slashed.name.as_str()), ("openai", "meta/llama-3"));
+        assert_eq!((slashed.provider.as_str(), slashed.name.as_str()), ("openai", "meta/llama-3"));
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let default =
             DefaultModel { provider: "openai".to_owned(), name: "gpt-4o-mini".to_owned(), endpoint: None };
         let model = counted_model(None, &prompt(), Some(&default)).ok().unwrap();
-        assert_eq!((model.provider.word(), model.name.as_str()), ("openai", "gpt-4o-mini"));
+        assert_eq!((model.provider.as_str(), model.name.as_str()), ("openai", "gpt-4o-mini"));
         let mut suggests = prompt();
         suggests.model_hint = Some("anthropic".to_owned());
         let model = counted_model(None, &suggests, Some(&default)).ok().unwrap();
