@@ -18,7 +18,7 @@ pub(crate) enum Error {
 
 /// Something that can do the same work again and again.
 pub(crate) trait Contestant {
-    /// What the work comes to, in a form that contestants of one comparison have in common.
+    /// The result of the work, in a form that contestants of one comparison have in common.
     fn answer(&mut self) -> Result<String, Error>;
     /// Does the work `iterations` times.
     fn sample(&mut self, iterations: u64) -> Result<Cost, Error>;
@@ -84,7 +84,7 @@ impl Settings {
         Settings { rounds: 21, warm_up: Duration::from_millis(300), sample: Duration::from_millis(60) };
 }
 
-/// What one contestant's turns came to, for one iteration.
+/// The cost of one contestant's turns, for one iteration.
 #[derive(Debug)]
 pub(crate) struct Times {
     pub(crate) iterations: u64,
@@ -202,7 +202,7 @@ fn times(running: &Running, ours: Option<&(String, Vec<(f64, f64)>)>) -> Result<
 mod tests {
     use super::*;
 
-    /// Costs what it is told, and fails from some turn on.
+    /// Costs what a test sets, and fails from some turn on.
     struct Fake {
         answer: &'static str,
         one: Duration,

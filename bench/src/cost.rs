@@ -1,4 +1,4 @@
-//! What work costs: wall time, and CPU time of whoever did it.
+//! What work costs: wall time, and CPU time of the process that did it.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// A clock that cannot be read stands still, and its row shows no time.
+/// A clock that cannot be read does not advance, and its row shows no time.
 fn read(clock: ClockId) -> Duration {
     clock.now().map_or(Duration::ZERO, Duration::from)
 }

@@ -27,7 +27,7 @@ use crate::contest::{Contestant, Error};
 use crate::cost::{Cost, Scope, measure};
 use crate::workload::graph::NOTHING;
 
-/// Hands its first input on, after it has let every other run go on, when there are some.
+/// Hands its first input on, after it has let every other run continue, when there are some.
 #[derive(Debug)]
 pub(crate) struct Nothing {
     pub(crate) lets_others_go_on: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Runs {
     engine: EmbeddedEngine,
     document: Arc<Document>,
     request: Value,
-    /// How many runs go on at the same time.
+    /// How many runs execute at the same time.
     at_once: usize,
 }
 

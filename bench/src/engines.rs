@@ -33,7 +33,7 @@ pub(crate) struct Engines {
     /// How many runs each engine does in one turn
     #[arg(long, default_value_t = 300)]
     runs: usize,
-    /// How many of them go on at the same time, in the second table
+    /// How many of them execute at the same time, in the second table
     #[arg(long, default_value_t = 32)]
     at_once: usize,
     /// How often each engine takes its turn

@@ -30,7 +30,7 @@ impl Machine {
     }
 }
 
-/// The load averages of the last one, five and fifteen minutes, where the system tells them.
+/// The load averages of the last one, five and fifteen minutes, where the system reports them.
 pub(crate) fn load() -> Option<String> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     Some(text.split_whitespace().take(3).collect::<Vec<_>>().join(" "))

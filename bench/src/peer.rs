@@ -1,4 +1,4 @@
-//! A peer in Python: one process for each benchmark, which does what it is told and times itself.
+//! A peer in Python: one process for each benchmark, which follows its instructions and times itself.
 //!
 //! A request is a line of JSON, and so is a reply. The first request carries what the work is done on.
 

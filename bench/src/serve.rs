@@ -2,7 +2,7 @@
 //! long as is asked.
 //!
 //! The load does not wait for the server: a run is begun when its time has come, whatever became of those before.
-//! What goes wrong is counted and told; how long anything took is told and judged by nobody.
+//! Faults are counted and reported; durations are reported and never judged.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::proxies::clients::Connection;
 use crate::proxies::process::{Running, free_address};
 use crate::proxies::upstream::find;
 
-/// How many of the mistakes are told in full.
+/// How many of the mistakes are reported in full.
 const TOLD: usize = 5;
 
 /// Begins runs at a steady rate while each of them is watched
@@ -123,7 +123,7 @@ async fn begin_all(
             match begin(address, number, &idle, &counts).await {
                 Ok(run) => {
                     counts.begun.fetch_add(1, Ordering::Relaxed);
-                    // The watchers go on until the last run has been begun.
+                    // The watchers continue until the last run has been begun.
                     let _ = begun.send(run);
                 }
                 Err(error) => counts.wrong(format!("run {number} was not begun: {error}")),

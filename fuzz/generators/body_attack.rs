@@ -181,7 +181,7 @@ fn string(choices: &mut Choices<'_>, text: &str) -> String {
     written
 }
 
-/// Whether a body says a word to whoever reads it: in one text, or in texts that follow each other.
+/// Whether a body says a word to its reader: in one text, or in texts that follow each other.
 pub(crate) fn is_delivered(body: &Value, word: &str) -> bool {
     let (mut said, mut is_found) = (String::new(), false);
     read(body, "", word, &mut said, &mut is_found);

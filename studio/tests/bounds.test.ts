@@ -122,7 +122,7 @@ describe("bounds", () => {
     await page.close();
   });
 
-  it("a server with keys asks for one, and tells a wrong one from a right one", async () => {
+  it("a server with keys asks for one, and rejects a wrong one", async () => {
     server = await startServer({
       example: "support",
       prepare: (project) => project.write("keys.txt", `local ${KEY}\n`),

@@ -143,7 +143,7 @@ interface Violation {
   nodes: { target: unknown[] }[];
 }
 
-/** What keeps people from using the page as it stands: labels that are missing, texts that cannot be told from their ground. */
+/** What keeps people from using the page as it is: missing labels, and texts that do not contrast with their ground. */
 export async function hindrances(page: Page): Promise<string[]> {
   // Evaluated from outside: the page's own policy allows no such script.
   await page.evaluate(AXE);

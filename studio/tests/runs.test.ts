@@ -113,7 +113,7 @@ describe("a run", () => {
     expect(faults).toEqual([]);
   });
 
-  it("that nobody has is told, with a way back", async () => {
+  it("that nobody has is reported, with a way back", async () => {
     const { page } = watched;
     await page.goto(`${server.address}/?opened#/run?id=run_none`);
     await page.getByText(/run_none/).first().waitFor();
@@ -121,7 +121,7 @@ describe("a run", () => {
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   });
 
-  it("that waits is approved in its node, and goes on before the eyes", async () => {
+  it("that waits is approved in its node, and continues before the eyes", async () => {
     const { page, faults } = watched;
     await open(page, await startRun(server, "careful", { amount: 3 }, false));
     await badge(page, "waiting").waitFor();
@@ -162,7 +162,7 @@ describe("a run", () => {
     await badge(page, "ok").waitFor();
   });
 
-  it("that goes on is cancelled", async () => {
+  it("in progress is cancelled", async () => {
     const { page, faults } = watched;
     isSlow = true;
     await open(page, await startRun(server, "caller", { page: "slow" }, false));

@@ -47,7 +47,7 @@ impl ProcessId {
     }
 }
 
-/// A process that goes on until it is dropped.
+/// A process that runs until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watched {
     child: tokio::process::Child,
@@ -57,7 +57,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     pub(crate) fn id(&self) -> u32 {
-        self.child.id().expect("the process goes on")
+        self.child.id().expect("the process is running")
     }
 
     /// Waits until standard error has a text that was not there before, and gives what came up to it.
@@ -89,7 +89,7 @@ impl Watched {
     }
 
     fn signal(&self, signal: &str) {
-        let id = self.child.id().expect("the process goes on").to_string();
+        let id = self.child.id().expect("the process is running").to_string();
         let asked = std::process::Command::new("kill").args([signal, &id]).status();
         assert!(asked.is_ok_and(|status| status.success()), "process {id} cannot be signalled");
     }

@@ -69,7 +69,7 @@ impl Gateway {
         };
         child.stderr = None;
         let mut rest = lines.into_inner();
-        // Whoever writes to a pipe that nobody reads would wait for ever.
+        // A writer to a pipe that nobody reads would wait for ever.
         tokio::task::spawn(async move { rest.read_to_end(&mut Vec::new()).await });
         Gateway { folder, child, address }
     }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::script::{Ending, Script};
 
-/// The header that tells the upstream which request it sees.
+/// The header that identifies a request to the upstream.
 pub(crate) const NUMBER: &str = "x-soak-request";
 
 /// How long a stall lasts when nobody ends it.

@@ -1,5 +1,5 @@
 //! Time, randomness, environment, files, processes and output come in through ports. Only the command line
-//! touches them for the others, and the exceptions stand in one table, each with its reason.
+//! touches them for the others, and the exceptions are in one table, each with its reason.
 
 use crate::code_text::code_outside_tests;
 use crate::offence::{Offence, assert_none};
@@ -178,17 +178,17 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         path: "crates/project/src/without/tracing.rs",
         what: &[Ambient::Environment],
-        reason: "whether tracing is wanted is told by variables that its specification names",
+        reason: "the variables that its specification names say whether tracing is wanted",
     },
     Exception {
         path: "crates/compile/src/lib.rs",
         what: &[Ambient::Environment],
-        reason: "an output folder that somebody stands in is not exchanged",
+        reason: "an output folder that is the current folder is not exchanged",
     },
     Exception {
         path: "crates/compile/src/clean.rs",
         what: &[Ambient::Environment],
-        reason: "an output folder that somebody stands in is not removed",
+        reason: "an output folder that is the current folder is not removed",
     },
     Exception {
         path: "crates/compile/src/cache.rs",
@@ -324,7 +324,7 @@ fn uses(path: &str, text: &str) -> Vec<(usize, Ambient, &'static str)> {
     found
 }
 
-/// Whether the call stands in the line, and not as the tail of a longer name.
+/// Whether the line has the call, and not as the tail of a longer name.
 fn calls(line: &str, call: &str) -> bool {
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(call).any(|(start, _)| !line[..start].ends_with(is_letter))

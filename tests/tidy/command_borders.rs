@@ -1,4 +1,4 @@
-//! Commands do not use commands. A command parses, calls the libraries and prints; what two of them need stands below or
+//! Commands do not use commands. A command parses, calls the libraries and prints; what two of them need is below or
 //! beside them, so that each can be read and changed alone.
 
 use crate::code_text::code_outside_tests;

@@ -1,6 +1,6 @@
 //! The command line prints and reads in one place each: `terminal.rs` keeps texts of others from steering the
-//! terminal, and `files/read.rs` of the project's library refuses pipes, devices and files without an end. Whoever went around them would
-//! have to remember both.
+//! terminal, and `files/read.rs` of the project's library refuses pipes, devices and files without an end. Code that
+//! went around them would have to remember both.
 
 use crate::code_text::code_outside_tests;
 use crate::offence::{Offence, assert_none};

@@ -10,7 +10,7 @@ const PAGE: &str = "ARCHITECTURE.md";
 const START: &str = "<!-- crate-dependencies -->\n";
 const END: &str = "<!-- /crate-dependencies -->";
 
-/// A package of the workspace, as `cargo metadata` tells it.
+/// A package of the workspace, as `cargo metadata` reports it.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,

@@ -1,5 +1,5 @@
 //! The libraries below the command line print nothing and parse no arguments, and nothing depends on the command line:
-//! whoever embeds Stave takes a project, compiles it or runs its tests without a terminal.
+//! a program that embeds Stave takes a project, compiles it or runs its tests without a terminal.
 
 use crate::code_text::code_outside_tests;
 use crate::crate_table::{Package, packages};
@@ -31,7 +31,7 @@ fn check(path: &str, text: &str) -> Vec<Offence> {
         return Vec::new();
     }
     let code = code_outside_tests(text);
-    let cure = "give the text back, or tell a listener, and let the command line print it";
+    let cure = "give the text back, or inform a listener, and let the command line print it";
     let found = code.lines().enumerate().filter_map(|(index, line)| {
         let call = BANNED.iter().find(|call| line.contains(**call))?;
         Some(Offence::new(path, Some(index + 1), format!("`{call}` is banned in a library"), cure))

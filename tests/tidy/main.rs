@@ -22,6 +22,7 @@ mod libraries;
 mod named_files;
 mod offence;
 mod only_callers;
+mod private_words;
 mod repository;
 mod rule_files;
 mod type_names;

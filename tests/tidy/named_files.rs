@@ -51,7 +51,7 @@ fn unowned(page: &str) -> Vec<Offence> {
     explained
         .symmetric_difference(&owned)
         .map(|term| {
-            let what = format!("`{term}` stands in one of the two tables only");
+            let what = format!("`{term}` is in one of the two tables only");
             Offence::new("docs/glossary.md", None, what, "explain the term and name the file that owns it")
         })
         .collect()

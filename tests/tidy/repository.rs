@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 /// The folders whose files the project wrote; everything else at the root is configuration.
 const FOLDERS: [&str; 6] = ["bench", "crates", "docs", "examples", "fuzz", "tests"];
 
+/// The extensions of what the project's people write; data files may say what they like.
+const WRITTEN_BY_US: [&str; 9] = ["rs", "md", "toml", "yaml", "yml", "ts", "tsx", "py", "sh"];
+
 /// Folders that tools fill.
 const FILLED_BY_TOOLS: [&str; 5] = ["target", "corpus", "artifacts", "node_modules", "dist"];
 
@@ -22,6 +25,11 @@ impl File {
             .next()
             .and_then(|name| name.rsplit_once('.'))
             .map_or("", |(_, extension)| extension)
+    }
+
+    /// Whether people of the project wrote the file, rather than a tool or the source of some data.
+    pub(crate) fn is_written_by_us(&self) -> bool {
+        WRITTEN_BY_US.contains(&self.extension())
     }
 
     /// The text, or nothing for a file that another process has just taken away.
@@ -44,9 +52,14 @@ pub(crate) fn read(path: &str) -> String {
 
 /// Every file of the project's folders, in the order of their paths.
 pub(crate) fn files() -> Vec<File> {
+    files_below(&FOLDERS)
+}
+
+/// Every file of these folders, in the order of their paths.
+pub(crate) fn files_below(folders: &[&str]) -> Vec<File> {
     let mut found = Vec::new();
     let mut waiting: Vec<(String, PathBuf)> =
-        FOLDERS.iter().map(|name| ((*name).to_owned(), root().join(name))).collect();
+        folders.iter().map(|name| ((*name).to_owned(), root().join(name))).collect();
     while let Some((path, absolute)) = waiting.pop() {
         let Ok(entries) = std::fs::read_dir(&absolute) else { continue };
         for entry in entries.flatten() {

@@ -23,7 +23,7 @@ const FOLDERS: [&str; 8] = [
     "crates/system/src/verify",
 ];
 
-/// The codes whose constants stand in the code of a file.
+/// The codes whose constants a file uses.
 fn codes_in(text: &str) -> BTreeSet<&'static str> {
     let code = code_outside_tests(text);
     let words: BTreeSet<&str> =

@@ -1,7 +1,7 @@
 //! Cache planning of one large request: parsed to positions, planned, spliced.
 //!
 //! The reference implementation took 10.1 ms for the same work on a request of this size, on another day and
-//! under load; its figure is told, not run.
+//! under load; its figure is quoted, not run.
 
 use std::cell::RefCell;
 use std::hint::black_box;

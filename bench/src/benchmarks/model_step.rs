@@ -161,7 +161,8 @@ mod tests {
         let sent: Vec<String> =
             (0..2).filter_map(|turn| step.send(&mut planner, f64::from(turn) * 10.0, true)).collect();
         let sent = stave_canon::parse(sent.last().unwrap()).unwrap();
-        let count = |key: &str| sent.get(key).and_then(|value| value.as_array().map(|items| items.len()));
+        let count =
+            |key: &str| sent.get(key).and_then(|value| value.as_array().map(<[stave_canon::Value]>::len));
         assert_eq!((count("messages"), count("tools")), (Some(20), Some(30)));
         assert!(sent.to_string().contains("cache_control"));
     }

@@ -3,7 +3,7 @@
 //!
 //! Both sides ask the system's clock and draw random ids. The peer divides characters by four where it needs
 //! tokens; ours does so where the work is compared, and counts the model's real tokens in a row of its own.
-//! Where a hash is part of the work, SHA-256 of the same bytes alone stands beside it: nothing can take less.
+//! Where a hash is part of the work, SHA-256 of the same bytes alone is measured beside it: nothing can take less.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -279,7 +279,7 @@ impl Ids for RandomIds {
         BYTES.with_borrow_mut(|bytes| {
             if bytes.len() < 16 {
                 bytes.resize(4096, 0);
-                // A benchmark goes on without randomness; the program does not.
+                // A benchmark continues without randomness; the program does not.
                 let _ = getrandom::fill(bytes);
             }
             bytes.drain(bytes.len() - 16..).fold(0, |id, byte| (id << 8) | u128::from(byte))

@@ -58,7 +58,7 @@ fn own_pool(bytes: usize) -> Result<Box<dyn Contestant>, Error> {
     let pool = Arc::new(Pool::new(Arc::new(FixedClock(Timestamp::UNIX_EPOCH))));
     let (host, body) = (address.to_string(), Bytes::from(vec![b'x'; bytes]));
     let ask = move || {
-        // Whoever asks keeps the server.
+        // The client keeps the server.
         let _ = &upstream;
         runtime.block_on(async {
             let request = hyper::Request::post(PATH)
@@ -82,7 +82,7 @@ fn provider_client(bytes: usize) -> Result<Box<dyn Contestant>, Error> {
     let url = format!("http://{}{PATH}", upstream.address());
     let body = Bytes::from(vec![b'x'; bytes]);
     let ask = move || {
-        // Whoever asks keeps the server.
+        // The client keeps the server.
         let _ = &upstream;
         runtime.block_on(async {
             let request = client

@@ -2,7 +2,7 @@
 //!
 //! The peer does the least that a Python loader does: it parses the text, writes it canonically and hashes
 //! it, without looking at a single rule. The growth from one size to the next shows in the rates, which
-//! count bytes. How much memory the largest load took stands in its title.
+//! count bytes. How much memory the largest load took is in its title.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -113,7 +113,7 @@ fn ours<T>(name: &'static str, answer: String, work: impl Fn() -> T + 'static) -
     Entrant { name, contestant: Ok(InProcess::boxed(answer, work)) }
 }
 
-/// What the process holds, in kilobytes; nothing where the system does not tell.
+/// What the process holds, in kilobytes; nothing where the system does not report it.
 struct Memory {
     before: Option<u64>,
 }

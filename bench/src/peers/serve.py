@@ -16,7 +16,7 @@ class Missing(Exception):
 
 
 class Row:
-    """The work of a row, the CPU clock that covers it, and what it comes to."""
+    """The work of a row, the CPU clock that covers it, and its result."""
 
     def __init__(self, work, answer, cpu=time.process_time_ns):
         self.work = work

@@ -52,7 +52,7 @@ pub fn first_difference(
         lost_tokens: 0,
     };
     let Some(before) = old.get(common) else {
-        // The later request only goes on.
+        // The later request only continues the earlier one.
         return Some(difference);
     };
     let (old_text, new_text) = (&earlier.1[before.range.clone()], &later.1[position.range.clone()]);

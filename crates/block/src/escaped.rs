@@ -13,7 +13,7 @@ pub struct Escaped<'b> {
     end: usize,
 }
 
-/// A stretch of the text: characters as they stand in the body, or one that is escaped there.
+/// A stretch of the text: characters as they are in the body, or one that is escaped there.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     text: usize,
@@ -22,7 +22,7 @@ struct Stretch {
 }
 
 impl<'b> Escaped<'b> {
-    /// Reads what stands between the quotes. `start` is its place in the body.
+    /// Reads the text between the quotes. `start` is its place in the body.
     #[must_use]
     pub fn read(inner: &'b str, start: usize) -> Self {
         let end = start + inner.len();

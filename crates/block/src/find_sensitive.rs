@@ -488,7 +488,7 @@ mod tests {
             &pem,
         ] {
             for next in
-                ["Continue", "please go on", "2 apples", "12", "ok-then", "com", "é", ".\n", "Hello-World_2"]
+                ["Continue", "please wait", "2 apples", "12", "ok-then", "com", "é", ".\n", "Hello-World_2"]
             {
                 assert_eq!(together(&[key, next]), NOTHING, "{key} {next}");
                 assert_eq!(together(&["hi", key, next, "and", "more"]), NOTHING, "{key} {next}");
@@ -514,8 +514,8 @@ mod tests {
         let line = "MIIEpAIBAA1CAQEA".repeat(4);
         let rest = format!("{line}\n{line}\nMIIE=\n-----END RSA PRIVATE KEY-----");
         let whole = format!("{begin}\n{rest}");
-        assert_eq!(together(&[&format!("{begin}\n"), &rest, "go on"]), [whole.as_str()]);
-        assert_eq!(together(&[&whole[..20], &whole[20..90], &whole[90..], "go on"]), [whole.as_str()]);
+        assert_eq!(together(&[&format!("{begin}\n"), &rest, "and so"]), [whole.as_str()]);
+        assert_eq!(together(&[&whole[..20], &whole[20..90], &whole[90..], "and so"]), [whole.as_str()]);
     }
 
     #[test]

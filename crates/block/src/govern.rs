@@ -1,4 +1,4 @@
-//! The gate for the blocks of a prompt: what may not go to a destination is redacted, refused or routed, and
+//! The gate for the blocks of a prompt: content that a destination does not accept is redacted, refused or routed, and
 //! always recorded.
 //!
 //! Invariant: the prompt of a verdict to send holds nothing that its policy keeps from the destination.
@@ -23,7 +23,7 @@ pub struct GovernedBlocks {
     pub records: Vec<GateRecord>,
 }
 
-/// Stands where a whole text was.
+/// Replaces a whole text.
 const REDACTED: &str = "[redacted]";
 
 /// Decides about every block of a prompt on its way to a destination.
@@ -144,7 +144,7 @@ impl<'g> Gate<'g> {
         match (&action, &self.verdict) {
             (GateAction::Refuse, _) => self.verdict = GateVerdict::Refuse,
             (GateAction::Route(to), GateVerdict::Send) => self.verdict = GateVerdict::Route(to.clone()),
-            // Two places to go to are none that all of it may go to.
+            // With two routes there is no place that accepts all of it.
             (GateAction::Route(to), GateVerdict::Route(other)) if to != other => {
                 self.verdict = GateVerdict::Refuse;
             }
@@ -154,7 +154,7 @@ impl<'g> Gate<'g> {
     }
 }
 
-/// What stands in place of a stretch.
+/// The replacement of a stretch.
 #[must_use]
 pub fn redaction(rule: &str) -> String {
     format!("[redacted {rule}]")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{DataScope, Destination, GateRules, Provenance, SensitiveMatch, Sensitivity, gate};
 
-/// What is done with content that may not go where it is about to go.
+/// What is done with content that its destination does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateAction {
     /// It goes out with the sensitive stretches taken out.

@@ -1,4 +1,4 @@
-//! The block line (specification 001): what exactly goes on the wire, who may see it, what is cached.
+//! The block line (specification 001): what exactly is sent, who may see it, what is cached.
 //!
 //! A [`BlockIr`] is a sequence of addressable [`PromptBlock`]s, each with its role, origin, sensitivity
 //! and token count. [`build`] makes one from neutral sections; [`to_value`] and [`from_value`] are its

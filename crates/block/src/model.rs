@@ -84,7 +84,7 @@ pub struct BlockIr {
     #[shape(with = id)]
     pub ir_id: Uuid,
     pub blocks: Vec<PromptBlock>,
-    /// `None` when tools play no part, empty when there could be some and are none.
+    /// `None` when tools play no part, empty when there could be some and there are none.
     pub tool_schema_hashes: Option<Vec<ToolSchemaHash>>,
     pub structured_output_schema_id: Option<String>,
     /// The hash of the request that the blocks were made from.

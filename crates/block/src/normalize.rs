@@ -4,7 +4,7 @@ use stave_canon::{ParseError, parse, rfc8785};
 
 /// Trims both ends, drops white space before a line feed and turns every other run of white space into
 /// one space. Line feeds are all kept, so paragraphs stay apart; an indent becomes one space, so the same
-/// code in another layout compares equal. White space is Unicode's; zero-width characters are none.
+/// code in another layout compares equal. White space is Unicode's; zero-width characters are not white space.
 ///
 /// Doing it twice changes nothing more.
 #[must_use]

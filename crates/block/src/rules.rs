@@ -1,6 +1,6 @@
 //! The providers' cache rules, read from the tables in `data/`.
 //!
-//! Invariant: no number of a provider stands in code. A new model or a changed price is a changed row.
+//! Invariant: no number of a provider is in code. A new model or a changed price is a changed row.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -94,7 +94,7 @@ pub(crate) struct RuleSet {
 /// The rules of the table.
 pub(crate) static BUILT_IN: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::read(str::to_owned));
 
-/// The rules without the edges of words, for texts that were joined: what stood before and after a text was another one.
+/// The rules without the edges of words, for texts that were joined: before and after each text was another one.
 pub(crate) static EDGELESS: LazyLock<RuleSet> =
     LazyLock::new(|| RuleSet::read(|regex| regex.replace(EDGE, "")));
 

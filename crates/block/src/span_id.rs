@@ -1,6 +1,6 @@
 //! Stable span ids.
 //!
-//! An id is made from what a block is, never from where it stands: its role, content type, provenance
+//! An id is made from what a block is, never from its place: its role, content type, provenance
 //! and sensitivity, and its name or else its content with normalised white space. So inserting, removing
 //! or moving a block renames no other. A block with a name (a tool, a reference, a template) keeps its
 //! id when its content changes, which is what makes two requests comparable block by block.
@@ -9,7 +9,7 @@
 //! gets `-2`, the third `-3`. They are interchangeable, so inserting one more of them in front adds the
 //! next number and leaves the set of the others as it was.
 //!
-//! The id of a block without a name tells whether two contents are equal, and nothing else about them.
+//! The id of a block without a name shows whether two contents are equal, and nothing else about them.
 //!
 //! Invariant: one allocator never gives out the same id twice.
 

@@ -1,5 +1,5 @@
 //! Where a planner's memory outlives the process: a port, which a file of one machine or a server that several share
-//! can stand behind.
+//! can implement.
 //!
 //! A store is kept up to date by what changed, a batch at a time. It holds hashes, counts and times, never
 //! text.
@@ -22,7 +22,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// What a store said; `store` tells people which one it is.
+    /// What a store said; `store` names it for people.
     pub fn new(store: &'static str, cause: impl Into<Box<dyn Cause + Send + Sync>>) -> Self {
         StoreError { store, cause: cause.into() }
     }

@@ -23,7 +23,7 @@ pub enum Surface {
     GeminiGenerateContent,
 }
 
-/// What stands at a position.
+/// The kind of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, stave_shape::Shape)]
 #[shape(words)]
 pub enum PositionKind {
@@ -103,11 +103,11 @@ pub struct Mark {
     pub member: Range<usize>,
     /// The value of the member.
     pub value: Range<usize>,
-    /// Whether it stands deeper inside the position's value, on a part of a tool result.
+    /// Whether it is deeper inside the position's value, on a part of a tool result.
     pub nested: bool,
 }
 
-/// What the request tells about how it will go on.
+/// What the request says about how it will continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RequestTraits {
     pub tools: bool,
@@ -131,7 +131,7 @@ impl Position {
 }
 
 impl Ttl {
-    /// What stands in the body for it.
+    /// Its form in the body.
     #[must_use]
     pub fn cache_control(self) -> &'static str {
         match self {

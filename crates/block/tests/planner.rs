@@ -116,14 +116,14 @@ fn trace() -> impl Strategy<Value = Vec<TracedRequest>> {
 /// message, each for a lifetime of its own.
 fn marked_conversations() -> impl Strategy<Value = Vec<TracedRequest>> {
     let pause = prop_oneof![
-        Just(vec![280..320_u32]),
-        Just(vec![420..1200_u32]),
-        Just(vec![5..60_u32]),
-        Just(vec![20..21_u32, 20..21, 20..21, 900..1500]),
-        Just(vec![30..31_u32, 1000..5000, 5000..8000]),
+        Just(vec![(280_u32, 320)]),
+        Just(vec![(420_u32, 1200)]),
+        Just(vec![(5_u32, 60)]),
+        Just(vec![(20_u32, 21), (20_u32, 21), (20_u32, 21), (900_u32, 1500)]),
+        Just(vec![(30_u32, 31), (1000_u32, 5000), (5000_u32, 8000)]),
     ];
     let pauses = pause.prop_flat_map(|pauses| {
-        let pauses: Vec<_> = pauses.into_iter().map(Strategy::boxed).collect();
+        let pauses: Vec<_> = pauses.into_iter().map(|(from, to)| (from..to).boxed()).collect();
         prop::collection::vec(prop::strategy::Union::new(pauses), 72)
     });
     let marks = prop_oneof![

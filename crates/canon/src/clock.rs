@@ -4,7 +4,7 @@ use std::time::Duration;
 
 pub use jiff::Timestamp;
 
-/// The port for time. The command line supplies the system's clock, tests a standing one.
+/// The port for time. The command line supplies the system's clock, tests a fixed one.
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// The wall clock, for what is shown and stored.
     fn now(&self) -> Timestamp;
@@ -14,13 +14,13 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
 
     /// How long the calling thread has computed, for bounds on work. Time in which other threads have the core does not
     /// count, so a busy machine rejects nothing that an idle one accepts. Only values of one thread can be compared. A
-    /// clock that cannot tell counts all time.
+    /// clock that cannot measure this counts all time.
     fn computed(&self) -> Duration {
         self.elapsed()
     }
 }
 
-/// A clock that stands still.
+/// A clock whose time is fixed.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedClock(pub Timestamp);
 

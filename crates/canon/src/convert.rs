@@ -19,7 +19,7 @@ impl From<serde_json::Value> for Value {
             serde_json::Value::Null => Value::Null,
             serde_json::Value::Bool(value) => Value::Bool(value),
             serde_json::Value::Number(number) => Value::Number(
-                // The text tells an integer from a double, however the library stores its numbers.
+                // The text distinguishes an integer from a double, however the library stores its numbers.
                 Number::integer(&number.to_string())
                     .unwrap_or_else(|| Number::Float(number.as_f64().unwrap_or(f64::NAN))),
             ),

@@ -59,7 +59,7 @@ pub(crate) fn put_python_float(value: f64, sink: &mut impl Sink) {
 }
 
 /// Writes a number that has at most three digits before its point and three behind it, as temperatures and
-/// factors do; `false` when it is none and nothing was written.
+/// factors do; `false` for any other number, of which it writes nothing.
 ///
 /// The quotient of two exact integers is the double nearest to the decimal, and no two decimals of so few
 /// digits share a double: when it is `value`, the decimal without its last zeros is the shortest there is.

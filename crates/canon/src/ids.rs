@@ -38,7 +38,7 @@ impl CountingIds {
 
 impl Ids for CountingIds {
     fn fresh(&self) -> u128 {
-        // The counter stands in the leading 32 bits, so that the short form shows it.
+        // The counter is in the leading 32 bits, so that the short form shows it.
         u128::from(self.0.fetch_add(1, Ordering::Relaxed) + 1) << 96
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every hash in Stave is taken over bytes that this crate wrote. There are three byte-exact profiles
 //! ([`python_spaced`], [`compact_utf8`], [`rfc8785`]) and one value type ([`Value`]) that keeps
-//! integers exact at any size and tells `1` from `1.0`.
+//! integers exact at any size and distinguishes `1` from `1.0`.
 //!
 //! Invariant: the same [`Value`] gives the same bytes in the same profile on every machine, and nothing
 //! here reads a clock, a random source, the environment or a file.

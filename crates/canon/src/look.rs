@@ -1,7 +1,7 @@
 //! What a character looks like to somebody who searches a text for keys and numbers.
 //!
 //! A number with no-break spaces, digits of another script or characters without width between its digits is the
-//! same number to whoever reads it. Letters of other scripts that only resemble Latin ones are not folded here: a key
+//! same number to a reader. Letters of other scripts that only resemble Latin ones are not folded here: a key
 //! with such a letter is another key.
 
 /// What a character stands for.

@@ -48,7 +48,7 @@ pub(crate) fn sort(members: &mut [Member<'_>], order: Order) {
     }
 }
 
-/// The bytes of UTF-8 compare as the code points do that they stand for.
+/// The bytes of UTF-8 compare in the same order as their code points.
 fn sort_by_code_point(members: &mut [Member<'_>]) {
     members.sort_unstable_by(|left, right| {
         left.beginning.cmp(&right.beginning).then_with(|| left.key.cmp(right.key))

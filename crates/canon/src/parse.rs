@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
             self.scanner.peek();
             let offset = self.scanner.offset();
             let key = self.scanner.key()?.into_owned();
-            // A duplicate is to be refused where it stands, before any fault after it.
+            // A duplicate must be refused at its place, before any fault after it.
             let refuse = self.options.duplicate_keys == DuplicateKeys::Refuse;
             if refuse && object.contains_key(&key) {
                 return Err(Fault { offset, message: format!("duplicate key {key:?}").into() });

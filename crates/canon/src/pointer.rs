@@ -168,7 +168,7 @@ fn walk(text: &str, pointer: &str) -> Option<Found> {
     Some(follow(text, start, tokens(pointer)))
 }
 
-/// Goes on from a value that was found.
+/// Continues from a value that was found.
 fn follow<'p>(text: &str, start: Found, tokens: impl Iterator<Item = Cow<'p, str>>) -> Found {
     let mut found = start;
     for token in tokens {

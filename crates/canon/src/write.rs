@@ -68,7 +68,7 @@ impl Layout {
     pub const MESSAGE: Layout = Layout { order: Order::Insertion, ..Layout::COMPACT_UTF8 };
 }
 
-/// A number that RFC 8785 cannot tell from another one.
+/// A number that RFC 8785 cannot distinguish from another one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InexactNumber {
     #[error("the integer {0} is beyond 2^53, where RFC 8785 cannot tell neighbours apart")]
@@ -136,7 +136,7 @@ pub fn write(value: &Value, layout: &Layout, sink: &mut impl Sink) {
     Writer { layout, sink, members: Vec::new() }.value(value, 0);
 }
 
-/// Writes an object that stands alone, as [`write`] writes a value.
+/// Writes an object by itself, as [`write`] writes a value.
 pub fn write_object(object: &Object, layout: &Layout, sink: &mut impl Sink) {
     let mut writer = Writer { layout, sink, members: Vec::new() };
     writer.sink.put("{");

@@ -16,7 +16,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::run_session::RunFlags;
 
 pub(crate) use compile::{Compile, SourcePaths};
-pub(crate) use engine::{EngineChoice, EngineKind};
+pub(crate) use engine::EngineChoice;
+#[cfg(feature = "restate")]
+pub(crate) use engine::EngineKind;
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use gateway::{Gateway, GatewayAction};
@@ -50,7 +52,7 @@ Exit codes: 0 fine, 1 the run failed, 2 the input is invalid, 3 refused, 4 inter
 pub(crate) enum Command {
     /// Report everything that is wrong with flows, without running them
     Check(Check),
-    /// Lay flow files out, keeping every comment
+    /// Format flow files, keeping every comment
     Fmt(Fmt),
     /// Draw a flow as SVG, Mermaid or DOT
     Graph(Graph),
@@ -70,7 +72,7 @@ pub(crate) enum Command {
     Runs(crate::commands::Runs),
     /// List, show and delete what flows remember between runs
     State(crate::commands::State),
-    /// Follow a run back to the lines of the flow it came from
+    /// Trace a run back to the lines of its flow
     Why(crate::commands::Why),
     /// Run the tests that flows hold
     Test(crate::commands::Test),
@@ -78,13 +80,13 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Offer flows as tools to other agents, by the Model Context Protocol
     Mcp(crate::commands::Mcp),
-    /// Serve models over HTTP: any client of OpenAI's or Anthropic's, governed and cache-planned
+    /// Proxy model requests of OpenAI and Anthropic clients, with policies and cache planning
     Gateway(Gateway),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
-    /// Look at exec documents: show, validate, graph, diff
+    /// Inspect exec documents: show, validate, graph, diff
     Exec(Exec),
-    /// Look at system documents, compare them and make bundles of them
+    /// Inspect and compare system documents, and make bundles of them
     System(System),
     /// Check, sign and verify runtime bundles
     Bundle(Bundle),
@@ -96,13 +98,13 @@ pub(crate) enum Command {
     Cache(crate::commands::Cache),
     /// Check, process, compile, ask and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
-    /// Bring rows of features in, and read them as of a time
+    /// Import rows of features, and read them as of a time
     Features(crate::commands::Features),
     /// Serve an orchestrator that speaks REP, on stdin and stdout
     Rep(crate::commands::Rep),
     /// Make a project that runs
     New(New),
-    /// Say what a diagnostic code means, with an example and its cure
+    /// Explain a diagnostic code, with an example and its fix
     Explain(Explain),
     /// Describe the operations: arguments, result, effects, who receives what
     Ops(crate::commands::Ops),

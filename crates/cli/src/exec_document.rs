@@ -1,4 +1,4 @@
-//! Exec documents from files, with what is wrong with them shown to whoever asked.
+//! Exec documents from files, with their faults shown to the user.
 
 use std::path::Path;
 
@@ -42,9 +42,9 @@ pub(crate) fn read(file: &Path, acceptance: Acceptance, sources: &mut Sources) -
             let offset = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
             let source = sources.add(name, text.as_str());
-            // The first byte that is none of a character is shown as one replacement character.
+            // The first byte that is not part of a character is shown as one replacement character.
             let span = Span::new(source, offset, offset + char::REPLACEMENT_CHARACTER.len_utf8());
-            let message = format!("byte {offset} does not belong to a character, so this is no text");
+            let message = format!("byte {offset} does not belong to a character, so this is not text");
             let result = Err(vec![Diagnostic::new(codes::EXEC_NOT_JSON, span, message)]);
             Ok(Read { text, result, warnings: Vec::new() })
         }

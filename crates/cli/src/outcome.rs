@@ -1,4 +1,4 @@
-//! What a run came to: its exit code, and what people see of it.
+//! The outcome of a run: its exit code, and what people see of it.
 
 use stave_runtime::{FailureKind, RunFailure, RunReport, Status};
 

@@ -1,4 +1,4 @@
-//! A run while it goes on: a tree of nodes with state, time, tokens and money, drawn over itself; or the
+//! A run in progress: a tree of nodes with state, time, tokens and money, drawn over itself; or the
 //! events as lines of JSON.
 
 use std::collections::HashMap;
@@ -61,12 +61,12 @@ enum State {
     Ended(Box<NodeReport>),
 }
 
-/// Tells a tree what happens.
+/// Reports events to a tree.
 #[derive(Debug)]
 pub(crate) struct Watcher(Arc<Mutex<Tree>>);
 
 impl Progress {
-    /// Begins to draw the runs of a document, and gives who is to be told of them.
+    /// Begins to draw the runs of a document, and returns the observer to report them to.
     pub(crate) fn start(document: &Document) -> (Progress, Arc<Watcher>) {
         let shared = Arc::new(Mutex::new(Tree::new(document)));
         let drawn = Arc::clone(&shared);

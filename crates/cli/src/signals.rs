@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 
-/// Lets runs come to rest when the process is asked to end; a second request ends it at once.
+/// Halts runs when the process is asked to end; a second request ends it at once.
 pub(crate) fn drain_on_signal(engine: &EmbeddedEngine) -> tokio::task::JoinHandle<()> {
     let engine = engine.clone();
     tokio::spawn(async move {
@@ -32,8 +32,8 @@ pub(crate) async fn asked_to_end() {
     }
 }
 
-/// Waits for the second request to end since this was first awaited, and says how many there were. Whoever acts on the first
-/// one learns of it here: the system may join a second signal with one that nobody has taken yet.
+/// Waits for the second request to end since this was first awaited, and says how many there were. Code that acts on
+/// the first one learns of it here: the system may join a second signal with one that nobody has taken yet.
 #[cfg(unix)]
 pub(crate) async fn asked_to_end_twice(requests: &watch::Sender<u32>) {
     use tokio::signal::unix::{SignalKind, signal};

@@ -66,7 +66,7 @@ pub(crate) fn out(text: &str) {
     write_out(&neutral(text, Styles::Shown));
 }
 
-/// A line on stdout with colours of ours. Whoever colours a text has made its parts [`visible`] before.
+/// A line on stdout with colours of ours. A caller that colours a text makes its parts [`visible`] before.
 pub(crate) fn out_styled(text: &str) {
     write_out(&neutral(text, Styles::Kept));
 }
@@ -88,7 +88,7 @@ pub(crate) fn warn(text: &str) {
 /// Whether stderr is for a program that reads an object on each line.
 static JSON_LINES: AtomicBool = AtomicBool::new(false);
 
-/// From here on, whatever is told on stderr is an object on one line.
+/// From here on, everything on stderr is an object on one line.
 pub(crate) fn tell_json_lines() {
     JSON_LINES.store(true, Ordering::Relaxed);
 }
@@ -116,7 +116,7 @@ pub(crate) fn error(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", neutral(text, Styles::Shown));
 }
 
-/// A line on stderr with colours of ours. Whoever colours a text has made its parts [`visible`] before.
+/// A line on stderr with colours of ours. A caller that colours a text makes its parts [`visible`] before.
 pub(crate) fn error_styled(text: &str) {
     if JSON_LINES.load(Ordering::Relaxed) {
         return error(text);
@@ -134,7 +134,7 @@ pub(crate) fn redraw(back: usize, lines: &[String]) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes over the line that stderr stands at.
+/// Overwrites the current line of stderr.
 pub(crate) fn overwrite_line(text: &str) {
     let _ = write!(std::io::stderr().lock(), "\r{:60}\r{}", "", neutral(text, Styles::Shown));
 }

@@ -1,4 +1,4 @@
-//! What earlier compiles of the same sources came to, addressed by everything that goes into it.
+//! The results of earlier compiles of the same sources, addressed by everything that goes into them.
 //!
 //! Invariant: the cache never changes a result. An entry is found only by the digest of the source, the
 //! settings and this very program; it is checked against its own digest; and a source with diagnostics is
@@ -87,7 +87,7 @@ impl Cache {
         }
     }
 
-    /// Writes what the next compile may use: exactly what this one came to.
+    /// Writes what the next compile may use: exactly the results of this one.
     pub(super) fn store(&self) {
         let Some(path) = &self.path else { return };
         let after = self.after.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,7 +45,7 @@ pub fn clean(out: &Path, cleaned: Cleaned) -> Result<Vec<String>, Stop> {
     Ok(removed)
 }
 
-/// The files that `--clean` stands for. The manifest goes last: no document may be there that it does not name.
+/// The files that `--clean` removes. The manifest goes last: no document may be there that it does not name.
 fn documents(held: Inventory) -> Vec<String> {
     let is_exec = |path: &String| {
         EMITTERS.iter().any(|emitter| emitter.word() == "exec" && emitter.owns(path))
@@ -78,7 +78,7 @@ fn refuse(what: String) -> Stop {
         .help("--clean-all removes the whole output folder; choose one that holds outputs only")
 }
 
-/// The folder somebody stands in is not taken away.
+/// The current folder is not removed.
 pub(super) fn refuse_current_folder(out: &Path) -> Result<(), Stop> {
     if std::env::current_dir().is_ok_and(|here| here.starts_with(out)) {
         return Err(refuse(format!("{} holds the current folder", out.display())));

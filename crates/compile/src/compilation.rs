@@ -20,7 +20,7 @@ use super::cache::{Cache, Key};
 use super::sources::SourceFile;
 use super::{flow_source, workflow_source};
 
-/// The time that stands in a document's text until its own is known.
+/// The time in a document's text until its own is known.
 pub(super) const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// Every flow of one invocation, in the order of its sources.
@@ -50,7 +50,7 @@ pub(crate) struct CompiledFlow {
     pub(super) key: Key,
 }
 
-/// What one source came to.
+/// The result of one source.
 pub(super) struct Lowered {
     pub(super) document: Document,
     pub(super) triggers: Vec<Value>,

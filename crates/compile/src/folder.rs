@@ -39,6 +39,6 @@ pub(crate) fn lock(out: &Path) -> Result<Option<File>, Stop> {
     let parent = out.parent().unwrap_or(out);
     std::fs::create_dir_all(parent)
         .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", parent.display())))?;
-    // Where folders cannot be opened or locked, compiles have to be kept apart by whoever starts them.
+    // Where folders cannot be opened or locked, the callers have to keep compiles apart.
     Ok(File::open(parent).ok().filter(|folder| folder.lock().is_ok()))
 }

@@ -3,7 +3,7 @@
 //! Everything is checked, lowered and validated in memory first. Then the whole output is published at once.
 //!
 //! Invariants: an input with an error leaves the output folder as it was. Nothing is removed or overwritten that a compile
-//! did not write. This crate parses no arguments and prints nothing: whoever compiles is told through a [`Listener`].
+//! did not write. This crate parses no arguments and prints nothing: a [`Listener`] receives what happens.
 
 #![expect(
     clippy::disallowed_methods,
@@ -80,7 +80,7 @@ pub trait Listener: Sync {
     fn warn(&self, text: &str);
 }
 
-/// What a compile came to.
+/// The result of a compile.
 #[derive(Debug)]
 pub struct CompileOutput {
     pub diagnostics: Vec<Diagnostic>,

@@ -101,7 +101,7 @@ fn find(paths: &[PathBuf], out: &Path) -> Result<Vec<(PathBuf, SourceKind)>, Sto
     Ok(found.into_iter().collect())
 }
 
-/// A workflow that is named alone still has the policy that stands beside it.
+/// A workflow that is named alone still has the policy beside it.
 fn add_paired_policies(found: &mut BTreeSet<(PathBuf, SourceKind)>) {
     let workflows = found.iter().filter(|(_, kind)| *kind == SourceKind::Workflow);
     let policies: Vec<PathBuf> = workflows

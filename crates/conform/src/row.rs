@@ -37,7 +37,7 @@ pub enum RowResult {
 }
 
 impl Row {
-    /// Reads one line. The error carries what is known of the row's name, so that its answer can be told.
+    /// Reads one line. The error carries what is known of the row's name, so that its answer can name it.
     pub fn parse(line: &str) -> Result<Row, (Value, String)> {
         let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
         let row = parse_with(line, options).map_err(|fault| (name_in(line), malformed(&fault)))?;
@@ -90,7 +90,7 @@ pub fn answer_line(line: &str) -> String {
     compact_ascii(&Value::from_iter([("name", name), (key, value)]))
 }
 
-/// The name of a row that cannot be read whole, when it stands before the fault.
+/// The name of a row that cannot be read whole, when it is before the fault.
 fn name_in(line: &str) -> Value {
     let name = locate_key(line, "/name").and_then(|_| locate(line, "/name"));
     name.and_then(|range| parse(line.get(range)?).ok()).unwrap_or_default()

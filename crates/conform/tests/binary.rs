@@ -1,4 +1,4 @@
-//! The binary's own behaviour: an answer a line, counts on request, and an exit code that tells.
+//! The binary's own behaviour: an answer a line, counts on request, and an exit code that says whether all rows passed.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 

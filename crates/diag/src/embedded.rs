@@ -1,4 +1,4 @@
-//! Text that stands inside another source: a template, a script or a schema in a YAML scalar.
+//! Text embedded in another source: a template, a script or a schema in a YAML scalar.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Embedded {
     pieces: Pieces,
 }
 
-/// Most texts stand in their source as they are, and need no list.
+/// Most texts appear in their source unchanged, and need no list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pieces {
     One(Piece),
@@ -57,7 +57,7 @@ impl Embedded {
         Embedded { text: text.into(), source, pieces }
     }
 
-    /// A text that stands in its source exactly as it is, from `start` on.
+    /// A text that appears in its source unchanged, from `start` on.
     #[must_use]
     pub fn verbatim(text: impl Into<Arc<str>>, source: SourceId, start: usize) -> Self {
         let text = text.into();
@@ -130,13 +130,13 @@ mod tests {
         Piece { text_start, source_start, source_len }
     }
 
-    /// Checks each `(part of the text, what stands in the source for it)` pair.
+    /// Checks each `(part of the text, its form in the source)` pair.
     fn assert_maps(source_text: &str, text: &str, pieces: &[Piece], pairs: &[(&str, &str)]) {
         let mut sources = Sources::new();
         let id = sources.add("flow.yaml", source_text);
         let embedded = Embedded::new(text, id, pieces);
         for (part, written) in pairs {
-            let start = text.find(part).expect("the part stands in the text");
+            let start = text.find(part).expect("the text contains the part");
             let span = embedded.span(start..start + part.len());
             assert_eq!(&sources.slice(span), written, "{part:?}");
         }

@@ -83,7 +83,7 @@ pub struct Applied {
     /// Which fixes were applied, by their index. Of equal fixes all count as applied.
     pub applied: Vec<usize>,
     /// Which fixes were left out, by their index, because an earlier one wants the same place. Checking
-    /// the changed text again tells whether they are still wanted.
+    /// the changed text again shows whether they are still wanted.
     pub skipped: Vec<Skipped>,
 }
 

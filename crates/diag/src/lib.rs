@@ -4,7 +4,7 @@
 //! and, where the cure is certain, a [`Fix`] as text edits. Checkers return all of them at once.
 //!
 //! Invariant: a span always lies within its source, on character boundaries, so rendering cannot fail;
-//! and every code in use stands in [`CODES`] with a page under `docs/codes/`.
+//! and every code in use is in [`CODES`] and has a page under `docs/codes/`.
 
 mod code;
 pub mod codes;

@@ -38,7 +38,7 @@ fn names_are_kebab_case_and_unique() {
         };
         assert!(words.clone().all(is_word), "`{name}` is not kebab-case");
         assert!(name.starts_with(|first: char| first.is_ascii_lowercase()), "`{name}` starts with a letter");
-        assert!(seen.insert(name), "`{name}` stands in the table twice");
+        assert!(seen.insert(name), "`{name}` is in the table twice");
     }
 }
 
@@ -217,8 +217,7 @@ fn index() -> String {
     let mut out = String::from(
         "# Codes\n\n\
          Every finding has one of these names. `stave explain CODE` prints its page: what is checked, why it matters,\n\
-         an example, its fix, and what the rule does not see. This list is made from the code\n\
-         table in `crates/diag/src/codes/`; `STAVE_BLESS=1 cargo test -p stave-diag --test code_pages` rewrites it.\n",
+         an example, its fix, and what the rule does not see. This page is generated.\n",
     );
     for (title, part) in PARTS.into_iter().zip(CODES.iter().copied()).filter(|(_, part)| !part.is_empty()) {
         let mut members: Vec<&CodeInfo> = part.iter().collect();

@@ -5,7 +5,7 @@
 //!
 //! Invariants: a call is granted only while it fits with the longest answer that it may get, so the calls that are
 //! under way never need more than is left together. A call that fits only when others use less than they hold back
-//! has to wait for them. Whoever holds a reservation waits for no other, so nobody waits for ever.
+//! has to wait for them. The holder of a reservation waits for no other, so nobody waits for ever.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ pub struct Ledger {
     allowance: Allowance,
     /// What was used, reservations included.
     used: Amounts,
-    /// The part of it that is reserved and may yet come to less.
+    /// The part of it that is reserved. The actual use may be lower.
     held: Amounts,
     reservations: usize,
 }

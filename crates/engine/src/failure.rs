@@ -53,7 +53,7 @@ pub enum FailureKind {
     Budget,
     /// Someone wanted the run to end.
     Cancelled,
-    /// The process that worked on the run was asked to end; the run can go on in another.
+    /// The process that worked on the run was asked to end; the run can continue in another.
     Interrupted,
     /// A person has to decide first.
     Waiting,
@@ -150,7 +150,7 @@ impl Failure {
         failure
     }
 
-    /// Whether the work is put off and not over: it waits for a person, or its run is coming to rest. Such a
+    /// Whether the work is put off and not over: it waits for a person, or its run is halting. Such a
     /// failure is never a result; no fallback, error route, tool answer or list of errors takes it.
     #[must_use]
     pub fn is_pause(&self) -> bool {

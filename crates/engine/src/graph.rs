@@ -21,14 +21,14 @@ use crate::references;
 use crate::semantics::Semantics;
 use crate::transitions::Transitions;
 
-/// The ids of the two nodes that stand for the request and the response.
+/// The ids of the two nodes that represent the request and the response.
 pub const INPUT: &str = "_input";
 pub const OUTPUT: &str = "_output";
 
 /// The structure of a document.
 #[derive(Debug)]
 pub struct Graph {
-    /// Shared with whoever binds a step to each node.
+    /// Shared with the code that binds a step to each node.
     pub nodes: Vec<Arc<EngineNode>>,
     pub edges: Vec<EngineEdge>,
     pub(crate) semantics: &'static dyn Semantics,
@@ -105,7 +105,7 @@ impl EngineNode {
         self.data.tool
     }
 
-    /// Where it stands in the source.
+    /// Its place in the source.
     #[must_use]
     pub fn origin(&self) -> Option<Origin> {
         self.data.origin
@@ -281,7 +281,7 @@ fn read_edge(
     let (from, to) = (find(&edge.from)?, find(&edge.to)?);
     if let Some(node) = nodes.get_mut(from) {
         if data.case.is_some() && node.kind != SWITCH.name {
-            let message = format!("an edge out of `{}` has a case, and it is no switch", node.id);
+            let message = format!("an edge out of `{}` has a case, and it is not a switch", node.id);
             return Err(bad_document(message).at(node.origin()));
         }
         node.outgoing.push(index);

@@ -1,7 +1,7 @@
 //! The pure core of a run: a state machine that takes events and answers with actions.
 //!
 //! An executor performs the actions and feeds back what happened. The embedded engine and the engine on
-//! Restate are two executors of this one machine, so a flow means the same in both. Beside the run's machine stand
+//! Restate are two executors of this one machine, so a flow means the same in both. Beside the run's machine are
 //! that of one execution's [`Attempts`] and the [`budget::Ledger`] of a run: tools and list items use them as well.
 //!
 //! Invariants: the core reads no clock, does no I/O and takes no lock; the same events in the same order give

@@ -52,7 +52,7 @@ pub fn schema() -> Value {
     let mut schema = stave_shape::document::<Document>("urn:stave:exec:1.0.0", "Exec document 1.0.0");
     let properties = schema.as_object_mut().and_then(|schema| schema.get_mut("properties"));
     let version = properties.and_then(Value::as_object_mut).and_then(|fields| fields.get_mut("version"));
-    // A schema is of one version, while the reader is told which ones it takes.
+    // A schema is of one version, while the reader takes a list of versions.
     if let Some(version) = version {
         *version = Value::Object(Object::from_iter([("const".to_owned(), VERSION.into())]));
     }

@@ -9,7 +9,7 @@ use crate::expression::{
     Datum, ExpressionError, KnownNames, KnownValue, Random, Scope, evaluate, is_true, literal,
 };
 
-/// How deep statements may stand in each other.
+/// How deep statements may be nested.
 const MAX_DEPTH: usize = 64;
 
 /// Why a policy gives no decision.

@@ -1,7 +1,7 @@
 //! What a flow and a policy add to a document is checked like the document itself: everything that a runtime would refuse,
 //! at once, and nothing that belongs to another compiler.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at what is not as it should be")]
+#![expect(clippy::expect_used, reason = "a test stops at what is not as it should be")]
 
 use std::path::Path;
 

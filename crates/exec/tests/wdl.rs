@@ -126,7 +126,7 @@ fn a_kind_that_no_runtime_has_is_reported_at_the_kind_unless_it_is_listed() {
     assert_eq!(found(&[]), [nope, misspelt.clone()]);
     assert_eq!(found(&["nope.kind".to_owned()]), [misspelt]);
     let helps = wdl::unknown_step_kinds(&workflow, &[]).into_iter().filter_map(|one| one.help);
-    assert!(helps.last().is_some_and(|help| help.contains("`http.get`")));
+    assert!(helps.collect::<Vec<_>>().last().is_some_and(|help| help.contains("`http.get`")));
 }
 
 #[test]

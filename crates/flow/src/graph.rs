@@ -50,7 +50,7 @@ pub enum Unresolved<'flow> {
     NoDefault(Option<&'flow Node>),
     /// No port was named and several could be meant.
     AmbiguousDefault(Vec<&'flow str>),
-    /// What the end names cannot be read, which was reported where it stands.
+    /// What the end names cannot be read, which was reported at its place.
     Unreadable,
 }
 

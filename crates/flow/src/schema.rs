@@ -84,7 +84,7 @@ fn arguments_of(operation: &Descriptor) -> Value {
 
 fn property(field: &FormatField, definitions: &mut Object) -> Value {
     let mut schema = holds(field.holds, definitions);
-    // What stands beside `$ref` has no meaning in draft 7, so a reference is wrapped.
+    // A keyword beside `$ref` has no meaning in draft 7, so a reference is wrapped.
     if schema.get("$ref").is_some() {
         schema = object_with("allOf", Value::Array(vec![schema]));
     }

@@ -73,7 +73,7 @@ impl FormatShape {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Where a key stands in the written order. Keys that are not known come behind the known ones.
+    /// The place of a key in the written order. Keys that are not known come after the known ones.
     #[must_use]
     pub fn rank(&self, name: &str) -> usize {
         self.fields.iter().position(|field| field.name == name).unwrap_or(self.fields.len())

@@ -63,7 +63,7 @@ fn with_the_missing_node_only_its_deployment_is_doubted() {
     assert_eq!(codes, ["memory-across-replicas"; 2], "{}", render::short::render(&findings, &sources));
     assert!(findings.iter().all(|found| !found.is_error()));
     let flow = stave_flow::parse(SourceId(0), &completed()).flow.unwrap();
-    let faults = stave_flow::deployment_faults(&flow);
+    let faults = stave_flow::deployment_faults(&flow, stave_flow::SharedStores::default());
     assert!(faults.len() == 2 && faults.iter().all(stave_diag::Diagnostic::is_error), "{faults:?}");
 }
 

@@ -217,7 +217,7 @@ deployment:
     region: {env: REGION}
 "#;
 
-/// The text with a name changed where it stands behind `ahead`.
+/// The text with a name changed where it follows `ahead`.
 fn renamed(ahead: &str, to: &str) -> Result<String, String> {
     let analysis = Analysis::new(PROPERTIES.to_owned(), &CheckOptions::default());
     let errors: Vec<&str> = analysis

@@ -1,7 +1,7 @@
-//! The port to whoever traces requests: a span for the request, and one for each time that an upstream is asked.
+//! The port to a tracer of requests: a span for the request, and one for each time that an upstream is asked.
 //!
-//! Invariants: what is told here holds no secret; what clients and models said is told only to someone who
-//! wants it, as it was sent and with secrets taken out. A span that is dropped without an end was cut off.
+//! Invariants: what is recorded here holds no secret; the texts of clients and models go only to a tracer that
+//! asks for them, as they were sent and with secrets taken out. A span that is dropped without an end was cut off.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub trait RequestSpan: Send + Sync + fmt::Debug {
 
 /// An upstream that is being asked.
 pub trait AttemptSpan: Send + Sync + fmt::Debug {
-    /// The header `traceparent` by which the upstream can go on with the trace.
+    /// The header `traceparent` by which the upstream can continue the trace.
     fn trace_parent(&self) -> String;
 
     fn end(self: Box<Self>, end: &AttemptEnd<'_>);

@@ -1,8 +1,8 @@
 //! Work whose time grows with a value, away from the threads that serve everybody.
 //!
 //! Invariants: heavy work never runs on a thread that others wait for, where the runtime has threads for that. Only so
-//! many jobs run at a time, and only so many of one key; further ones wait without holding a thread and are let in key
-//! by key, so that a key with many jobs delays its own only. Work that is not heavy waits for nobody.
+//! many jobs run at a time, and only so many of one key; further ones wait without holding a thread and are admitted
+//! key by key, so that a key with many jobs delays its own only. Work that is not heavy waits for nobody.
 
 use std::sync::Arc;
 use std::time::Duration;

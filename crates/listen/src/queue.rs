@@ -1,7 +1,7 @@
 //! Turns that several who ask share fairly: keys of a gateway, tenants of a server.
 //!
 //! So many turns are there at a time. Each key that has a share is sure of some of them, whatever the others do; the
-//! rest is for whoever comes first. Those that wait are let in key by key, as often in a row as their key weighs.
+//! rest is first come, first served. Those that wait are admitted key by key, as often in a row as their key weighs.
 //!
 //! Invariants: a turn is never lost. It is given to one that waits, or it is free; one that goes away while it is
 //! given its turn gives it back. Never more turns are out than there are.
@@ -47,10 +47,10 @@ struct State<K: QueueKey> {
     /// The turns that a key is sure of, and how much it weighs.
     shares: HashMap<K, Share>,
     waiting: usize,
-    /// The keys that have somebody waiting, in the order in which they are let in.
+    /// The keys that have somebody waiting, in the order in which they are admitted.
     order: VecDeque<K>,
     queues: HashMap<K, Line<K>>,
-    /// How many of the first key were let in since it came to the front.
+    /// How many of the first key were admitted since it moved to the front.
     in_a_row: u32,
 }
 
@@ -91,7 +91,7 @@ struct Share {
     weight: u32,
 }
 
-/// The right to go on, until it is dropped.
+/// The right to proceed, until it is dropped.
 #[derive(Debug)]
 pub struct Turn<K: QueueKey>(Option<(Arc<FairQueue<K>>, K)>);
 
@@ -167,7 +167,7 @@ impl<K: QueueKey> FairQueue<K> {
         let shares =
             weights.iter().map(|(key, weight)| (key.clone(), Share { sure: sure(*weight), weight: *weight }));
         self.lock().shares = shares.collect();
-        // Who has a share now may go on.
+        // Who has a share now may proceed.
         self.let_in();
     }
 
@@ -189,7 +189,7 @@ impl<K: QueueKey> FairQueue<K> {
         Ok(QueueAdmission::Place(state.wait(key, |line| &mut line.rest)))
     }
 
-    /// The same for work that began before those that wait came: it is let in before the others of its key, in the
+    /// The same for work that began before those that wait came: it is admitted before the others of its key, in the
     /// order in which such work asks, and no bound of those that wait keeps it out.
     pub fn ask_begun(self: &Arc<Self>, key: K) -> QueueAdmission<K> {
         let mut state = self.lock();
@@ -263,7 +263,7 @@ impl<K: QueueKey> FairQueue<K> {
             };
             let (key, sender) = next;
             if let Err(mut turn) = sender.send(Turn(Some((Arc::clone(self), key.clone())))) {
-                // It went away. The turn goes on from here, not from the copy that comes back.
+                // The receiver went away. The turn passes on from here, not from the copy that comes back.
                 turn.0 = None;
                 self.lock().take_back(&key);
             }
@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Lets these keys wait one after the other, and gives the order in which they are let in once a turn is free.
+    /// Lets these keys wait one after the other, and gives the order in which they are admitted once a turn is free.
     async fn order_of(queue: &Arc<FairQueue<u64>>, keys: &[u64]) -> Vec<u64> {
         let first = queue.enter(0, LONG).await.unwrap();
         let mut tasks = tokio::task::JoinSet::new();

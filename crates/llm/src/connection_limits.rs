@@ -1,4 +1,4 @@
-//! The bounds of connections to providers and hosts, whoever opens them.
+//! The bounds of connections to providers and hosts, for everything that opens one.
 
 use std::time::Duration;
 

@@ -29,7 +29,7 @@ pub use beginnings::SecretBeginnings;
 use forms::Forms;
 use view::{Aspect, Extent, each_reading};
 
-/// What stands where a secret was.
+/// The replacement of a secret.
 pub const REPLACEMENT: &str = "[secret]";
 
 /// A secret shorter than this is not looked for.

@@ -58,7 +58,7 @@ async fn send(
     (outcome, provider)
 }
 
-/// Collects events, and lets a call start over only when it is told to.
+/// Collects events, and lets a call start over only when a test asks for it.
 #[derive(Default)]
 struct Watcher {
     events: Mutex<Vec<StreamEvent>>,

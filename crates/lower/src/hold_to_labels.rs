@@ -25,7 +25,7 @@ const SAID: [&str; 4] = ["accepts", "declassify", "fields", "restricted"];
 /// Arguments of a workflow's step that are code or templates, whose reads are not analysed here.
 const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
 
-/// The name that stands for what a step takes without an argument.
+/// The name of what a step takes without an argument.
 const UNNAMED: &str = "";
 
 type Fields = BTreeMap<String, Sensitivity>;
@@ -96,7 +96,7 @@ fn levels(table: Option<&Value>) -> Fields {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     inputs: BTreeMap<String, Fields>,
-    /// What a node makes, tells and keeps.
+    /// What a node makes, reveals and keeps.
     nodes: Fields,
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn of_workflow(graph: &DocumentGraph, fields: &Fields, most: Sensitiv
 }
 
 /// The level of what a step takes without naming it in its arguments. A kind that the catalogue does not have may take
-/// everything, and so do the nodes that stand for the request and the response.
+/// everything, and so do the nodes of the request and the response.
 fn of_unnamed(node: &DocumentNode, graph: &DocumentGraph, steps: &Fields, most: Sensitivity) -> Sensitivity {
     let known = step_kind(&node.kind).filter(|kind| kind.form != Form::Boundary);
     let Some(kind) = known else { return most };

@@ -1,5 +1,5 @@
 //! What a project's policy says now, laid onto a document that was made under an earlier one or elsewhere: a compiled
-//! flow, a document that was sent, the document of a run that goes on.
+//! flow, a document that was sent, the document of a resumed run.
 //!
 //! Invariant: a budget, a limit and what governance denies only ever become tighter, and the labels are those of the
 //! project.

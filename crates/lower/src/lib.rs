@@ -6,7 +6,7 @@
 //! - [`hold_to_labels`]: what the project says about its data becomes what a run is held to.
 //! - [`hold_to_project`]: the same with its budget, for documents that were made earlier or elsewhere.
 //! - [`workflow_leaks`]: what the project says about its data becomes what a workflow may send.
-//! - [`prompt_to_exec`]: a prompt that stands alone becomes a document with one model step.
+//! - [`prompt_to_exec`]: a prompt by itself becomes a document with one model step.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.

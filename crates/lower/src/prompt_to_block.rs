@@ -4,7 +4,7 @@ use stave_block::{BlockBuildError, BlockIr, BlockSection, PromptRole, Tokenizer,
 use stave_canon::{Clock, Ids, Value};
 use stave_prompt::compile::{CompiledPrompt, Section, SectionKind};
 
-/// What goes on the wire beside the sections.
+/// What is sent beside the sections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PromptBlocks<'b> {
     pub tools: &'b [ToolSchema],
@@ -26,7 +26,7 @@ pub fn prompt_to_block(
     let mut blocks = Vec::with_capacity(sent.len());
     for (index, section) in sent.iter().enumerate() {
         let next = sent.get(index + 1).filter(|next| role(next.kind) == role(section.kind));
-        // The pieces of a rendered template touch; every other section stands apart.
+        // The pieces of a rendered template touch; every other section is separate.
         let touches =
             section.kind == SectionKind::Input && next.is_some_and(|next| next.kind == SectionKind::Input);
         let separator = if next.is_some() && !touches { "\n\n" } else { "" };

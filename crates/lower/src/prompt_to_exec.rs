@@ -1,4 +1,4 @@
-//! Prompt to exec: a document with one model step, so that a prompt that stands alone takes the road of every other one.
+//! Prompt to exec: a document with one model step, so that a prompt by itself takes the same path as every other one.
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, PortType, StepPort};

@@ -31,14 +31,14 @@ const LONGEST_KEY_SHOWN: usize = 64;
 /// Why a body has no blocks.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum RequestFault {
-    #[error("the body is no JSON: {0}")]
+    #[error("the body is not JSON: {0}")]
     Json(#[from] TapeFault),
-    #[error("the body is no JSON: {0}")]
+    #[error("the body is not JSON: {0}")]
     Parse(#[from] ParseError),
     #[error("the body is not a JSON object")]
     NoObject,
     /// Readers differ in which of two equal keys counts.
-    #[error("the key `{key}` at byte {offset} stands twice in one object")]
+    #[error("the key `{key}` at byte {offset} occurs twice in one object")]
     DuplicateKey { key: String, offset: usize },
     #[error("the body is not a request of a known interface: it has none of messages, input and contents")]
     UnknownSurface,
@@ -55,7 +55,7 @@ pub struct RequestBlocks {
     pub wire: WirePrompt,
 }
 
-/// Where a block stands in the body.
+/// The place of a block in the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPlace {
     /// The bytes of its value. Of a text in several parts, from the first part to the last.

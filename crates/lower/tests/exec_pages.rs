@@ -44,7 +44,7 @@ fn every_construct_has_its_page() {
     });
 }
 
-/// The document in few lines: what is short stands on one.
+/// The document in few lines: a short value is on one.
 fn shown(value: &Value) -> String {
     let mut text = String::new();
     show(value, 0, &mut text);

@@ -1,4 +1,4 @@
-//! Whatever the shape of a body and wherever a secret stands in it: what the gate lets pass does not carry it.
+//! Whatever the shape of a body and wherever a secret is in it: a body that passes the gate does not carry it.
 
 use proptest::prelude::*;
 use stave_block::{DataScope, Destination, GateVerdict, SensitivityPolicy, Surface};

@@ -39,7 +39,7 @@ fn load(sources: &mut Sources, name: &str, yaml: &str) -> Flow {
     parsed.flow.expect("a flow without errors has a model")
 }
 
-/// Lowers flows that stand in files of these names.
+/// Lowers flows in files of these names.
 fn lower(files: &[(&str, &str)]) -> SystemDocument {
     let mut sources = Sources::new();
     let flows: Vec<Flow> = files.iter().map(|(name, yaml)| load(&mut sources, name, yaml)).collect();
@@ -219,7 +219,7 @@ fn every_row_belongs_to_the_projects_tenant() {
     }
 }
 
-/// The document in few lines: what is short stands on one.
+/// The document in few lines: a short value is on one.
 fn shown(value: &Value) -> String {
     let mut text = String::new();
     show(value, 0, &mut text);

@@ -29,7 +29,7 @@ pub(crate) struct Document {
     /// Made when something is asked about the text.
     analysis: Option<Analysis>,
     pub(crate) is_flow: bool,
-    /// Whether the editor has not been told about this text's findings.
+    /// Whether the editor has not received this text's findings.
     pub(crate) is_stale: bool,
 }
 

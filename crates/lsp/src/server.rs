@@ -222,7 +222,7 @@ fn notice(
     documents: &mut Documents,
 ) -> Result<(), LanguageServerError> {
     let Notification { method, params } = notification;
-    // A notification that cannot be read has nobody to tell; the document stays as it was.
+    // Nobody waits for an answer to an unreadable notification; the document stays as it was.
     match method.as_str() {
         DidOpenTextDocument::METHOD => {
             if let Ok(opened) = serde_json::from_value::<lsp_types::DidOpenTextDocumentParams>(params) {

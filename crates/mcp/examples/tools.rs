@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "a program of its own, which tells what it sees and dies when it is told to"
+    reason = "a program of its own, which reports what it sees and exits on request"
 )]
 
 #[path = "../tests/tools/handler.rs"]

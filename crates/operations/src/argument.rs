@@ -46,7 +46,7 @@ pub enum ArgumentKind {
     TextMap,
 }
 
-/// Whether `${secrets.NAME}` may stand in an argument.
+/// Whether an argument may contain `${secrets.NAME}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretUse {
     Refused,

@@ -89,7 +89,7 @@ pub enum Repeat {
     ByPart,
 }
 
-/// What tells the other side that two attempts are one.
+/// What lets the other side recognise two attempts as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DuplicateKey {
     /// A request header, in lower case.
@@ -143,7 +143,7 @@ pub struct Feature {
     pub advice: &'static str,
 }
 
-/// Where an operation stands among others in an editor.
+/// The place of an operation among others in an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Model,
@@ -232,7 +232,7 @@ impl Descriptor {
         self.effects == Effects::Writes
     }
 
-    /// Whether an earlier result may stand for doing it, as far as it does not run others.
+    /// Whether an earlier result may replace running it, as far as it does not run others.
     #[must_use]
     pub fn is_cacheable(&self) -> bool {
         !self.writes()

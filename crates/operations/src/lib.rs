@@ -4,7 +4,7 @@
 //! for labels, the studio's palette, the language server, the schemas and the documentation read it; none of them has a
 //! list of its own. The work itself is a step of the runtime, which has one for each descriptor and no others.
 //!
-//! Invariant: a fact about an operation that two crates need stands in its file in `catalogue` and nowhere else.
+//! Invariant: a fact about an operation that two crates need is in its file in `catalogue` and nowhere else.
 
 mod argument;
 mod catalogue;

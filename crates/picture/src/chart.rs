@@ -28,7 +28,7 @@ pub struct Timeline<'c> {
     pub title: &'c str,
     /// What each moment is called when it is pointed at.
     pub moments: &'c [String],
-    /// What stands below the chart, at the moments with these numbers.
+    /// The labels below the chart, at the moments with these numbers.
     pub ticks: &'c [(usize, String)],
     pub series: &'c [Series<'c>],
     /// How a number is written.

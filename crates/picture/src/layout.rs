@@ -1,6 +1,6 @@
 //! Where boxes go: layers from left to right, few crossings, straight long arrows.
 //!
-//! The usual layered method: each box stands one layer right of the last box that leads to it; an arrow
+//! The usual layered method: each box is one layer right of the last box that leads to it; an arrow
 //! over several layers gets a bend in each of them; sweeps order every layer by the middle of its
 //! neighbours; then boxes settle at the height of their neighbours without touching each other.
 
@@ -46,7 +46,7 @@ pub struct NodeBox {
     pub height: f64,
 }
 
-/// Something that stands in a layer: a box, or a bend of an arrow.
+/// Something in a layer: a box, or a bend of an arrow.
 #[derive(Debug, Clone)]
 struct Item {
     layer: usize,

@@ -2,7 +2,7 @@
 //!
 //! Numbers are drawn by [`chart`].
 //!
-//! Whoever has a graph makes a [`Diagram`] of it; how it is laid out and drawn is known here only.
+//! A caller makes a [`Diagram`] of its graph; how it is laid out and drawn is known here only.
 //!
 //! Invariant: the same diagram gives the same bytes, and no text of a diagram can leave its place in the
 //! output: everything is escaped for the language it is written into.

@@ -1,4 +1,4 @@
-//! SVG that stands on its own: no script, no font file, readable on a light and on a dark page.
+//! Self-contained SVG: no script, no font file, readable on a light and on a dark page.
 
 use std::fmt::Write;
 
@@ -135,7 +135,7 @@ fn draw_arrow(out: &mut String, arrow: &Arrow, points: &[(f64, f64)]) {
     );
 }
 
-/// A label stands on the first part of its arrow, where room was left for it, on a ground of its own so that
+/// A label is on the first part of its arrow, where room was left for it, on a ground of its own so that
 /// lines do not cross it.
 fn draw_label(out: &mut String, arrow: &Arrow, points: &[(f64, f64)]) {
     if arrow.label.is_empty() {

@@ -23,7 +23,7 @@ fn drawn(
     })
 }
 
-/// The value of an attribute wherever it stands.
+/// The value of an attribute wherever it occurs.
 fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
     let mark = format!(" {attribute}=\"");
     svg.split(&mark).skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()

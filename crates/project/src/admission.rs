@@ -19,7 +19,7 @@ use crate::project::Project;
 /// What asks to run.
 #[derive(Debug)]
 pub enum Entrant<'e> {
-    /// A flow or workflow in a file. Sources are not signed: whoever writes the project's files is trusted.
+    /// A flow or workflow in a file. Sources are not signed: the people who write the project's files are trusted.
     Source,
     /// A compiled flow in a file.
     Compiled { file: &'e Path, text: &'e str },

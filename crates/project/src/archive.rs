@@ -138,7 +138,7 @@ pub fn stop(error: &JournalError) -> Stop {
             Stop::invalid(message).help(format!("`stave runs cancel {run}` asks that process to end it"))
         }
         JournalError::Lost(run) => {
-            Stop::invalid(message).help(format!("`stave runs show {run}` says where it stands"))
+            Stop::invalid(message).help(format!("`stave runs show {run}` shows its status"))
         }
         JournalError::Exists(_) | JournalError::Started(_) => Stop::invalid(message),
         JournalError::Quarantined(run) => {

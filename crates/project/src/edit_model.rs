@@ -80,7 +80,7 @@ fn governed(project: &Project, target: &Target, text: &str, sentence: &str) -> R
         .set_model_hint(target.provider.word())
         .add_metadata("model", target.model.as_str())
         .build(&RandomIds, &SystemClock)
-        .map_err(|error| Stop::invalid(format!("the sentence is no prompt: {error}")))?;
+        .map_err(|error| Stop::invalid(format!("the sentence is not a prompt: {error}")))?;
     let plugins = prompt_plugins::all(project, &services::worker()?)?;
     let pipeline = Pipeline::new(Some(policies.clone())).with_configured(plugins);
     let outcome = pipeline.process(&ir, &RandomIds, &SystemClock);
@@ -108,7 +108,7 @@ fn target(project: &Project) -> Result<Target, Stop> {
     let provider: Provider = model
         .provider
         .parse()
-        .map_err(|_| Stop::invalid(format!("`{}` is no provider that can be asked", model.provider)))?;
+        .map_err(|_| Stop::invalid(format!("`{}` is not a provider that can be asked", model.provider)))?;
     let mut target = Target::new(provider, model.name.as_str());
     if let Some(endpoint) = &model.endpoint {
         target = target.with_endpoint(endpoint.as_str());
@@ -178,12 +178,12 @@ fn tried(calls: &[ToolUse], text: &str, options: &CheckOptions) -> Result<Vec<Fl
     for call in calls {
         let offered = COMMANDS.iter().any(|shape| shape.offered && shape.name == call.name);
         if !offered {
-            return Err(format!("`{}` is no edit command", call.name));
+            return Err(format!("`{}` is not an edit command", call.name));
         }
         let arguments = stave_canon::parse(&call.arguments)
             .map_err(|error| format!("the arguments of `{}` are not JSON: {error}", call.name))?;
         let Value::Object(mut fields) = arguments else {
-            return Err(format!("the arguments of `{}` are no object", call.name));
+            return Err(format!("the arguments of `{}` are not an object", call.name));
         };
         fields.insert("op".to_owned(), Value::from(call.name.as_str()));
         // Models write `null` for what they leave out.

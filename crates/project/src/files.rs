@@ -38,7 +38,7 @@ pub fn read_text(path: &Path) -> Result<String, Stop> {
 pub struct CheckedText {
     /// Readable throughout; bytes that belong to no character are replaced.
     pub text: String,
-    /// Where the first such byte stands.
+    /// The place of the first such byte.
     pub broken_at: Option<usize>,
 }
 
@@ -133,7 +133,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), 
         if kind.is_dir() {
             collect(&path, files, depth + 1)?;
         } else if path.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
-            // A pipe or a device that is named like a source is reported by whoever reads it.
+            // A pipe or a device that is named like a source is reported when it is read.
             files.push(path);
         }
     }

@@ -38,7 +38,7 @@ pub fn policies(project: &Project) -> Result<PolicySet, Stop> {
         file = Some(read);
     }
     let read = |set: &Object| PolicySet::from_value(&Value::Object(set.clone()));
-    // The file is judged alone first, so that what is wrong with it is told at its place in it.
+    // The file is judged alone first, so that what is wrong with it is reported at its place in it.
     if let (Some(file), Err(error)) = (&file, read(&set)) {
         let is_list = file.value.as_array().is_some();
         let fault = error.faults.first();

@@ -1,4 +1,4 @@
-//! A prompt that stands alone as a document that can run, held to everything that holds for the flows of the project.
+//! A single prompt as a document that can run, held to everything that holds for the flows of the project.
 
 use stave_exec::Document;
 use stave_lower::{DefaultModel, hold_to_project, prompt_to_exec};

@@ -302,7 +302,7 @@ fn serve(mut jobs: UnboundedReceiver<Job>, worker: WorkerCommand) {
             let pool = Arc::clone(&pool);
             running.spawn(async move {
                 let job = TransformJob { code, inputs, context: Object::new(), has_state: false };
-                // Whoever asked may have gone away while the job waited for a worker.
+                // The caller may have gone away while the job waited for a worker.
                 let waits = limits.wall.saturating_mul(2).saturating_add(ENDING);
                 let result = tokio::time::timeout(waits, pool.transform(job, None, &limits)).await;
                 let result = match result {

@@ -1,7 +1,7 @@
 //! Whose a state folder is.
 //!
 //! Invariant: a folder that was named belongs to the tenant that first kept something in it, and whose name it keeps.
-//! Whoever comes for another tenant is refused before the database is opened, so that no run is shown to, driven for or
+//! A command for another tenant is refused before the database is opened, so that no run is shown to, driven for or
 //! given the secrets of somebody else. The `.stave` folder of a project is its own and is not asked.
 
 use std::io::{ErrorKind, Write};

@@ -68,7 +68,7 @@ pub fn system_of(artefact: Artefact, path: &Path, project: &Project) -> Result<S
             let named = bundle.value().pointer("/system_ir_ref/fingerprint").and_then(Value::as_str);
             if named != Some(document.fingerprint().as_str()) {
                 let stop =
-                    Stop::invalid(format!("the document of {} is another than it names", path.display()));
+                    Stop::invalid(format!("{}: document hash does not match its reference", path.display()));
                 return Err(stop.help(format!("`stave bundle check {}` says more", path.display())));
             }
             Ok(document)

@@ -1,4 +1,4 @@
-//! Whoever traces and measures the runs and requests of this process, as the project and the environment want it.
+//! The tracers and meters of the runs and requests of this process, as the project and the environment want it.
 //!
 //! Invariant: nothing is sent unless an address was set, and no run fails or waits because of it.
 
@@ -33,7 +33,7 @@ impl Tracing {
         tracing
     }
 
-    /// The same, and gives back what there is to tell.
+    /// The same, and returns the message to print, if any.
     pub fn quietly_of(project: &Project) -> (Tracing, Option<String>) {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let options = match options(&project.settings.telemetry, variable) {
@@ -54,7 +54,7 @@ impl Tracing {
         }
     }
 
-    /// Whoever traces the gateway's requests.
+    /// The tracer of the gateway's requests.
     pub fn requests(&self) -> Option<Arc<dyn RequestTracer>> {
         self.0.as_ref().map(|telemetry| Arc::clone(telemetry) as Arc<dyn RequestTracer>)
     }

@@ -1,14 +1,14 @@
 //! What a person should know although nothing stops: a file that others can read, a database that lost commits.
 //!
 //! Invariant: this crate does not print. A warning goes to the listener that the program has set, once in a process, and to
-//! nobody while there is none.
+//! nothing while there is no listener.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 static LISTENER: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Sets who hears of warnings. The first one stays.
+/// Sets the listener for warnings. The first one stays.
 pub fn listen(listener: fn(&str)) {
     let _ = LISTENER.set(listener);
 }

@@ -1,4 +1,4 @@
-//! A workflow read from its file, with the policy that stands beside it.
+//! A workflow read from its file, with the policy beside it.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::exit::Stop;
 use crate::files;
 use crate::source_kind;
 
-/// What a workflow came to, and everything that is wrong with it. Without errors there is a document.
+/// The result of reading a workflow, and everything that is wrong with it. Without errors there is a document.
 #[derive(Debug, Default)]
 pub struct CompiledWorkflow {
     pub document: Option<Document>,

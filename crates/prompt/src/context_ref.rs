@@ -1,6 +1,6 @@
 //! Context references: a prefix says what kind of data a reference names.
 
-/// The reference that stands for all references once they were compressed into a digest.
+/// The reference that replaces all references once they were compressed into a digest.
 pub const CONTEXT_DIGEST_MARKER: &str = "__CONTEXT_DIGEST__";
 
 /// What a reference of `context_refs` names. Prefixes are case-sensitive and nothing is trimmed.
@@ -54,7 +54,7 @@ impl<'r> FileSelection<'r> {
         FileSelection { path, lines: None }
     }
 
-    /// Whether the path stands for every file that it matches.
+    /// Whether the path means every file that it matches.
     #[must_use]
     pub fn is_glob(&self) -> bool {
         self.path.contains(['*', '?', '[', '{'])

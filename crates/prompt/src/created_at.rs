@@ -169,7 +169,7 @@ fn read(text: &str) -> Option<CreatedAt> {
     let rest = text.get(date_end..)?;
     let (clock, offset) = match rest.chars().next() {
         None => (ClockTime::default(), None),
-        // Any one character may stand between the date and the time.
+        // Any one character may be between the date and the time.
         Some(separator) => read_time(rest.get(separator.len_utf8()..)?.as_bytes())?,
     };
     let date = Date::new(year, month, day).ok().filter(|date| date.year() >= 1)?;
@@ -249,7 +249,7 @@ fn read_time(bytes: &[u8]) -> Option<(ClockTime, Option<i64>)> {
         let (clock, complete) = read_clock(bytes, bytes.len())?;
         return complete.then_some((clock, None));
     };
-    // One stray character before the offset is let through, as Python does.
+    // One stray character before the offset is accepted, as Python does.
     let (clock, _) = read_clock(bytes, zone)?;
     let rest = bytes.get(zone + 1..)?;
     if bytes.get(zone) == Some(&b'Z') {

@@ -83,7 +83,7 @@ fn one_line(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { name }
 }
 
-/// Adds the lines that say most, in their order. Where lines are left out stands a sign.
+/// Adds the lines that say most, in their order. A sign marks each gap.
 fn lines_of(text: &str, words: &HashSet<&str>, room: usize, digest: &mut String) {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let mut scored: Vec<(u32, usize)> = Vec::new();
@@ -118,7 +118,7 @@ fn lines_of(text: &str, words: &HashSet<&str>, room: usize, digest: &mut String)
     }
 }
 
-/// How much a line says about its text: what names something, what the task asks for, and what stands at the beginning.
+/// How much a line says about its text: what names something, what the task asks for, and what is at the beginning.
 fn score(line: &str, number: usize, words: &HashSet<&str>) -> u32 {
     let start = line.trim_start();
     let naming = NAMING.iter().any(|naming| start.starts_with(naming));

@@ -121,7 +121,7 @@ fn phase_help(word: &str) -> String {
     format!("write one of {words}")
 }
 
-/// The matched bytes, where the item stands in the text without escapes; else the whole item.
+/// The matched bytes, where the item is in the text without escapes; else the whole item.
 fn place_of_match(source: SourceId, text: &str, violation: &Violation) -> Span {
     let whole = place(source, text, &violation.field.pointer());
     let written = text.get(whole.range()).and_then(|item| item.strip_prefix('"')?.strip_suffix('"'));

@@ -201,7 +201,7 @@ impl Pipeline {
         outcome
     }
 
-    /// Resolves the references of a processed prompt and judges what they came to. The verdict is approval
+    /// Resolves the references of a processed prompt and judges the results. The verdict is approval
     /// without governance.
     #[must_use]
     pub fn resolve(&self, ir: &PromptIr, source: &dyn ReferenceSource) -> (Resolution, Verdict) {

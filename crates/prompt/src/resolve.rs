@@ -1,4 +1,4 @@
-//! Resolving context references: what they stand for, and a record of what was taken.
+//! Resolving context references: what they refer to, and a record of what was taken.
 //!
 //! Where text comes from is a port, [`ReferenceSource`]: this crate reads no file and starts no program.
 //!
@@ -89,7 +89,7 @@ pub struct Included {
     pub is_cut: bool,
 }
 
-/// What the references of a prompt came to.
+/// The resolved references of a prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resolution {
     /// For [`crate::compile::Parts::references`].

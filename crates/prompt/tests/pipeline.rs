@@ -173,7 +173,7 @@ fn the_log_is_bounded_and_the_figures_count_every_run() {
     let report = pipeline.report();
     assert_eq!((report.total_checks, report.approved, report.denied), (8, 7, 1));
     assert_eq!(report.approval_rate, 0.875);
-    assert_eq!(report.recent_violations.len(), 1, "checks without violations are none");
+    assert_eq!(report.recent_violations.len(), 1, "a check without violations is not counted");
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_plugin_that_panics_is_skipped_and_noted() {
     assert_eq!(outcome.transformations.len(), 1);
 }
 
-/// Answers with what it is told, or fails.
+/// Answers with the given text, or fails.
 #[derive(Debug)]
 struct Scribe(Result<&'static str, &'static str>);
 

@@ -86,7 +86,7 @@ fn reversed(value: &Value) -> Value {
     }
 }
 
-/// Whether everything in a value stands at the same place in another one.
+/// Whether another value has everything in a value at the same place.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Array(part), Value::Array(whole)) => {

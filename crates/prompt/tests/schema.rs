@@ -28,7 +28,7 @@ fn validator(schema: &Value) -> Validator {
     jsonschema::validator_for(&schema.to_serde()).unwrap()
 }
 
-/// What only a reader can tell: JSON Schema knows neither `3000.0` from `3000` nor which texts are times.
+/// What only a reader can check: JSON Schema knows neither `3000.0` from `3000` nor which texts are times.
 fn is_beyond_a_schema(kind: &PromptFaultKind, value: &Value) -> bool {
     let float =
         |key: &str| value.get(key).and_then(Value::as_number).is_some_and(|number| !number.is_integer());

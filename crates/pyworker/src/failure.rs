@@ -1,4 +1,4 @@
-//! An exception of the interpreter as the pool hears of it.
+//! An exception of the interpreter as the pool receives it.
 
 use monty_types::{CodeLoc, ExcType, MontyException};
 use stave_script::protocol::JobFailure;

@@ -26,7 +26,7 @@ pub(crate) fn context(fields: Object) -> MontyObject {
     instance("Context", CONTEXT, convert::pairs(fields).into())
 }
 
-/// `state` as the code sees it: nothing by itself, every use comes to the host.
+/// `state` as the code sees it: nothing by itself, every use calls the host.
 pub(crate) fn state() -> MontyObject {
     instance("State", STATE, DictPairs::default())
 }
@@ -167,7 +167,7 @@ fn missing(function: &str, name: &str) -> MontyException {
     raise(ExcType::TypeError, format!("{function}() missing 1 required positional argument: '{name}'"))
 }
 
-/// The operating system as the code finds it: a clock that stands at the event time, nothing else.
+/// The operating system as the code finds it: a clock that is fixed at the event time, nothing else.
 pub(crate) fn system_call(call: &OsFunctionCall, fields: &Object) -> ExtFunctionResult {
     match call {
         OsFunctionCall::DateTimeNow(zone) => match event_time(fields) {

@@ -2,7 +2,7 @@
 //!
 //! A worker reads jobs from its stdin and writes answers to its stdout, one at a time, until its stdin
 //! closes; [`stave_script::pool`] is the other end. The code it runs has no way out: every call of the
-//! operating system is refused, the clock stands at the request's event time, and `state` and `context`
+//! operating system is refused, the clock is fixed at the request's event time, and `state` and `context`
 //! are answered by the host.
 //!
 //! Invariant: whatever a job does, the worker either answers it within its bounds or dies; it never

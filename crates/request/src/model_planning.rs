@@ -127,7 +127,7 @@ fn surface(target: &Target) -> Option<Surface> {
     }
 }
 
-/// The name of a target's planner. An endpoint may have a secret in it, so its hash stands for it.
+/// The name of a target's planner. An endpoint may have a secret in it, so its hash is used.
 fn address(target: &Target) -> String {
     let provider = target.provider.word();
     match &target.endpoint {

@@ -32,7 +32,7 @@ pub struct AttemptFailure {
 
 impl RetryPolicy {
     /// How long to wait before the next attempt, after `attempts` of them failed, the last one with `failure`;
-    /// `None` when there is none. `draw` is a random number that places the wait within its bound.
+    /// `None` when there is no further attempt. `draw` is a random number that places the wait within its bound.
     #[must_use]
     pub fn wait(&self, attempts: u32, failure: AttemptFailure, draw: u64) -> Option<Duration> {
         if !failure.may_pass || attempts > self.retries {

@@ -33,7 +33,7 @@ use crate::{Failure, labels};
 /// How many plans an engine keeps.
 const KEPT_PLANS: usize = 32;
 
-/// A run that goes on: the future of its end, or of the moment when it waits for a person.
+/// A run in progress: the future of its end, or of the moment when it waits for a person.
 pub type Begun = BoxFuture<'static, Result<RunReport, JournalError>>;
 
 /// Something that runs exec documents.
@@ -83,11 +83,11 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         auth: Option<Value>,
     ) -> Result<Begun, JournalError>;
 
-    /// Lets every run that this process drives come to rest: nothing further starts, what has effects is let
-    /// finish, and what has a result is kept. The runs end as interrupted and can be resumed.
+    /// Halts every run that this process drives: nothing further starts, side-effecting steps finish so that
+    /// their outcome is recorded, and results are kept. The runs end as interrupted and can be resumed.
     fn shut_down(&self);
 
-    /// Whether runs go on by themselves, also after a crash and once a person has decided, so that nobody has to
+    /// Whether runs continue by themselves, also after a crash and once a person has decided, so that nobody has to
     /// take them up.
     fn drives_itself(&self) -> bool {
         false
@@ -109,7 +109,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         self.begin(run_id.into(), document, request).await?.await
     }
 
-    /// Goes on with a run until its end, or until it waits for a person.
+    /// Resumes a run until its end, or until it waits for a person.
     async fn resume(&self, run_id: &str, auth: Option<Value>) -> Result<RunReport, JournalError> {
         self.take_up(run_id, auth).await?.await
     }
@@ -238,7 +238,7 @@ impl EmbeddedEngine {
             let mut report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
             let now = self.services.clock.now();
             if report.ending().is_some() {
-                // The journal tells the same time later.
+                // The journal reports the same time later.
                 report.duration = times.until(now);
             }
             let failed = report.result.as_ref().err().map(|failed| failed.node.as_deref());
@@ -255,7 +255,7 @@ impl EmbeddedEngine {
                     journal.suspend(run_id, Pause { idle: &idle, known: &decisions, at: now }).await?;
                 driver.settle();
                 if is_decided {
-                    // A question was decided while other steps were at work, and nobody else goes on with the run.
+                    // A question was decided while other steps were at work, and nobody else continues the run.
                     drop(driver);
                     match journal.claim(run_id, now).await {
                         Ok((stored, claimed)) => {
@@ -275,7 +275,7 @@ impl EmbeddedEngine {
                 journal.end(run_id, &ending, &idle, now).await?;
                 driver.settle();
             }
-            // A run that was interrupted is left to whoever resumes it.
+            // A run that was interrupted is left to the next resume.
             return Ok(report);
         }
     }
@@ -430,7 +430,7 @@ impl Engine for EmbeddedEngine {
 
     async fn take_up(&self, run_id: &str, auth: Option<Value>) -> Result<Begun, JournalError> {
         let (stored, driver) = self.services.journal.claim(run_id, self.services.clock.now()).await?;
-        // A run goes on for whoever asked for it: nobody else gives it an `auth` of their own.
+        // A run continues for its requester: nobody else gives it an `auth` of their own.
         let request = match auth {
             Some(other) if stored.had_auth && !stored.is_own_auth(&other) => {
                 Err(JournalError::AuthDiffers(run_id.to_owned()))
@@ -439,7 +439,7 @@ impl Engine for EmbeddedEngine {
         };
         let request = match request {
             Ok(request) => request,
-            // Every question is answered: the run waits for nobody but whoever has its `auth`.
+            // Every question is answered: the run waits only for its `auth`.
             Err(error @ JournalError::AuthNeeded(_)) if stored.open_questions().next().is_none() => {
                 return Err(error);
             }

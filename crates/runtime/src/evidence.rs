@@ -1,5 +1,5 @@
 //! The form of what is kept about a question to a model: its blocks, what was done to them, and the turns that followed.
-//! Model steps write it into the journal, and whoever shows a run reads it.
+//! Model steps write it into the journal, and the views of a run read it.
 //!
 //! A prompt that a model is asked may take several wire requests: one for each round of tools, and one for the repair. Each
 //! begins with blocks of the request before it, so a later request keeps only the blocks that it adds.

@@ -1,4 +1,4 @@
-//! A run that comes to rest: cancelled, or its process is to end.
+//! Halting a run: it is cancelled, or its process shuts down.
 //!
 //! Invariant: what has effects and has begun is finished and written down; nothing else begins, at the top of the flow
 //! or inside a step.
@@ -14,13 +14,13 @@ impl Run<'_> {
         self.halting.send_replace(true);
     }
 
-    /// The failure of work that is not begun any more, because the run is coming to rest. It is never kept as a
-    /// result: whoever resumes the run begins there.
+    /// The failure of work that is not begun any more, because the run is halting. It is never kept as a
+    /// result: a resume of the run begins there.
     pub(crate) fn halted(&self) -> Result<(), Failure> {
         if *self.halting.borrow() { Err(interrupted()) } else { Ok(()) }
     }
 
-    /// The outcome of work that has no effects, unless the run comes to rest first. A run at rest does not begin it.
+    /// The outcome of work that has no effects, unless the run halts first. A run at rest does not begin it.
     pub(crate) async fn unless_halted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
         self.halted()?;
         let mut halting = self.halting.subscribe();

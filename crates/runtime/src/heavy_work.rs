@@ -1,7 +1,8 @@
 //! Work whose time grows with a value, away from the threads that serve everybody.
 //!
 //! Invariant: one project has at most one such job at a time, and all projects of a process together so many that
-//! threads are left for everything else. Further jobs wait without holding a thread, and are let in project by project.
+//! threads are left for everything else. Further jobs wait without holding a thread, and are admitted project by
+//! project.
 
 use std::sync::Arc;
 

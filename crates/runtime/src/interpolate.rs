@@ -142,7 +142,7 @@ impl<'s> PathScope<'s> {
             Failure::new(
                 codes::SECRET_MISPLACED,
                 FailureKind::Refused,
-                format!("`{path}` stands where a secret may not go; use it in headers or the address"),
+                format!("`{path}` is used where a secret is not allowed; use it in headers or the address"),
             )
         })?;
         let [(PathStep::Key(name), _)] = path.steps.as_slice() else {

@@ -70,7 +70,7 @@ pub struct StepCall {
     pub inputs: Object,
     /// The inputs that edges bring to the nodes it may call as tools.
     pub tool_inputs: Vec<(String, Object)>,
-    /// How those nodes stand.
+    /// The reports of those nodes.
     pub tool_reports: Vec<NodeReport>,
     /// What the run has used up.
     pub spent: Spent,
@@ -218,7 +218,7 @@ impl Interpreter {
             spending,
             span: &self.span,
             concurrency: &self.concurrency,
-            // Whoever drives the graph decides when it stops.
+            // The driver of the graph decides when it stops.
             stopping: tokio::sync::watch::channel(false).1,
             halting: tokio::sync::watch::Sender::new(false),
             unwritten: Mutex::new(None),

@@ -61,7 +61,7 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
     if label <= takes {
         return Ok(());
     }
-    Err(refusal(format!("{label} data may not go to {name}, which takes {takes} data at most")))
+    Err(refusal(format!("{label} data cannot be sent to {name}, which takes {takes} data at most")))
 }
 
 fn refusal(message: String) -> Failure {
@@ -139,7 +139,7 @@ fn admit_state(
     }
     let store =
         backend.map_or_else(|| "the state store".to_owned(), |name| format!("the state store `{name}`"));
-    Err(refusal(format!("{label} data may not go to {store}, which takes {takes} data at most")))
+    Err(refusal(format!("{label} data cannot be sent to {store}, which takes {takes} data at most")))
 }
 
 /// Refuses to read a record that holds more than the flow is checked for.

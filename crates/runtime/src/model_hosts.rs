@@ -45,7 +45,7 @@ impl ModelHosts {
         let Named::These(hosts) = &self.0 else { return None };
         let Some(host) = HostPort::of(endpoint) else {
             return Some(Unlisted {
-                message: "the model's endpoint is no address with a host".to_owned(),
+                message: "the model's endpoint is not an address with a host".to_owned(),
                 help: "write it as `https://HOST/PATH`".to_owned(),
             });
         };

@@ -6,11 +6,11 @@ use stave_shape::Shape as _;
 use crate::report::{NodeReport, RunReport};
 use crate::report_document::ReportedNode;
 
-/// Someone who watches runs. It is told in the order in which things happen, and must not block.
+/// An observer of runs. It receives events in the order in which they happen, and must not block.
 pub trait RunObserver: Send + Sync + std::fmt::Debug {
     fn on(&self, event: &RunEvent<'_>);
 
-    /// Whether anyone looks; nothing is told to someone who does not.
+    /// Whether anyone looks; nothing is reported otherwise.
     fn is_watching(&self) -> bool {
         true
     }
@@ -22,7 +22,7 @@ pub enum RunEvent<'e> {
     RunStarted {
         run_id: &'e str,
         flow: &'e str,
-        /// As they stand when the run begins or is taken up again.
+        /// Their state when the run begins or is taken up again.
         nodes: &'e [NodeReport],
     },
     NodeStarted {

@@ -33,7 +33,7 @@ pub struct Plan {
     pub policy: ModelCallPolicy,
 }
 
-/// A node of the graph with what its execution needs. It stands for the graph's node everywhere, so it dereferences
+/// A node of the graph with what its execution needs. It replaces the graph's node everywhere, so it dereferences
 /// to it.
 #[derive(Debug)]
 pub struct PlannedNode {

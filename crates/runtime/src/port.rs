@@ -96,7 +96,7 @@ pub(crate) fn is_quick_result(ports: &[CheckedPort], produced: &StepOutput) -> b
 }
 
 /// How deep a result may nest. Each step could wrap what it is given, so without a bound a chain of steps makes a
-/// value that overflows the stack of whoever walks it. A record of the journal wraps a result a few levels more, and
+/// value that overflows the stack of code that walks it. A record of the journal wraps a result a few levels more, and
 /// has to stay below what a reader takes.
 const DEEPEST_VALUE: usize = stave_canon::MAX_DEPTH - 32;
 

@@ -1,4 +1,4 @@
-//! Follows the redirects of a host, without telling anyone else what the request carries.
+//! Follows the redirects of a host, without sending what the request carries to anyone else.
 //!
 //! Invariants: a request stays at the host that it was sent to; what the host says about another one is handed back.
 //! At another port or scheme of that host only headers arrive that are known to hold no secret. An address that
@@ -82,7 +82,7 @@ fn next(
     Some(request)
 }
 
-/// Scheme, host and port: whoever answers at another port may be somebody else.
+/// Scheme, host and port: another port may belong to somebody else.
 fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()

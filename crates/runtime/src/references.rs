@@ -1,4 +1,4 @@
-//! Fills the arguments of a workflow's steps. What a reference is, and what it stands for, is decided by the engine.
+//! Fills the arguments of a workflow's steps. The engine decides what a reference is and what its value is.
 
 use stave_canon::{Object, Value};
 use stave_engine::CopyLimit;
@@ -7,7 +7,7 @@ use stave_engine::references::Reference;
 use crate::Failure;
 use crate::interpolate::{PathScope, fill_limit, overfilled};
 
-/// Fills the author's own texts. Where a reference stands, its value is taken from `resolved`, the same
+/// Fills the author's own texts. In the place of a reference, its value is taken from `resolved`, the same
 /// argument with its references replaced, and left as it is.
 pub(crate) fn fill(
     written: &Value,

@@ -74,7 +74,7 @@ pub struct NodeReport {
 const LOG_LINES: usize = 200;
 const LOG_LINE_BYTES: usize = 1000;
 
-/// Where a node of a run stands.
+/// The status of a node of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 #[shape(words, name = "NodeStatus")]
 pub enum Status {

@@ -63,7 +63,7 @@ impl RunRequest {
     }
 
     /// The request of a workflow: every field counts. A JSON Schema is enforced; the names and type texts of
-    /// a compiled workflow are not one, and a field that is absent is null to whoever names it.
+    /// a compiled workflow are not one, and a field that is absent is null to a reference that names it.
     pub fn of_workflow(
         body: &Value,
         inputs_schema: &Object,
@@ -147,8 +147,8 @@ pub fn without_auth(request: &Value) -> (Value, bool) {
     (stored, auth.is_some())
 }
 
-/// What tells the `auth` of a run's request from another one, without telling what it is. The run's id is a part of it, so
-/// that equal digests do not show which runs one person asked for.
+/// What distinguishes the `auth` of a run's request from another one, without revealing it. The run's id is a part of
+/// it, so that equal digests do not show which runs one person asked for.
 pub(crate) fn auth_digest(run: &str, auth: &Value) -> String {
     let asked = Value::Array(vec![run.into(), auth.clone()]);
     stave_canon::prefixed_sha256(stave_canon::compact_utf8(&asked))

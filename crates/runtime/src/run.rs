@@ -46,7 +46,8 @@ pub struct Run<'r> {
     pub concurrency: &'r ConcurrencyLimits,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
-    /// Whether the run is coming to rest: what has effects is let finish, and nothing further begins.
+    /// Whether the run is halting: side-effecting steps finish so that their outcome is recorded, and nothing further
+    /// begins.
     pub(crate) halting: tokio::sync::watch::Sender<bool>,
     /// Why an answer on the way could not be written down, which ends the run.
     pub unwritten: Mutex<Option<JournalError>>,
@@ -149,7 +150,7 @@ impl Run<'_> {
                 let waits = matches!(&result, Err(failure) if failure.is_pause());
                 // Waiting is no attempt; the one after the decision is.
                 report.attempts += if waits { 0 } else { attempts };
-                // A clock that was set back in between tells nothing.
+                // A clock that was set back in between says nothing.
                 let offset = Duration::try_from(offset).unwrap_or_default();
                 report.started.get_or_insert(offset);
                 // A tool of a step that was taken over may be called again by one that is not.
@@ -222,7 +223,7 @@ impl Run<'_> {
         let (outputs, commit) = self.attempt_in_time(execution, attempts).await?;
         let ttl = node.cache.as_ref().map_or(0, |cache| cache.ttl_seconds);
         let is_degraded = self.reports.read(index, |report| report.degraded).unwrap_or_default();
-        // Effects must happen every time, and a stand-in's answer must not outlive the trouble.
+        // Effects must happen every time, and a fallback's answer must not outlive the trouble.
         if !node.effects && !is_degraded && labels::may_cache(&self.plan.document, &node.id)? {
             cache.put(&key, &outputs, self.services.clock.now(), Duration::from_secs(ttl.into())).await;
         }

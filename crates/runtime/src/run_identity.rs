@@ -2,8 +2,8 @@
 //!
 //! A client names its request by an idempotency key, or chooses the run's id. The id of a run that a key started follows
 //! from tenant, flow and key, so the journal's primary key keeps starts apart: also those that arrive at the same time,
-//! in different processes or after a restart. The digest of the request is kept with the run and tells a repeated
-//! request from another one. It does not cover `auth`, which may be a fresh token.
+//! in different processes or after a restart. The digest of the request is kept with the run and distinguishes a
+//! repeated request from another one. It does not cover `auth`, which may be a fresh token.
 //!
 //! Invariant: no id that a client chooses is one that follows from a key.
 

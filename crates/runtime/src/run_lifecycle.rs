@@ -15,7 +15,7 @@ use crate::request::RunRequest;
 use crate::run::Run;
 use crate::services::RunLimits;
 
-/// The nodes as they stand before anything has happened.
+/// The nodes before anything has happened.
 pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
     plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin())).collect()
 }
@@ -73,8 +73,8 @@ pub(crate) fn kept_steps(
     Ok(steps.into_iter().filter(is_kept).map(reused).collect())
 }
 
-/// The nodes that the run had not come to when it ended, or that were at work: they run when it is replayed. A node that
-/// was skipped has no record either, but nothing reached it.
+/// The nodes that the run had not reached when it ended, or that were at work: they run when it is replayed. A node
+/// that was skipped has no record either, but nothing reached it.
 fn will_run(plan: &Plan, steps: &[StepRecord]) -> Vec<bool> {
     let mut records: Vec<Option<&StepRecord>> = vec![None; plan.nodes.len()];
     for step in steps {
@@ -116,8 +116,8 @@ fn will_run(plan: &Plan, steps: &[StepRecord]) -> Vec<bool> {
     }
 }
 
-/// The finished items of lists that a replay takes over. Without a node to begin at, a step that failed goes on with the
-/// items that it had not finished; whoever names a node wants all of its work repeated.
+/// The finished items of lists that a replay takes over. Without a node to begin at, a step that failed continues with
+/// the items that it had not finished; naming a node repeats all of its work.
 pub(crate) fn kept_items(plan: &Plan, stored: &StoredRun, from: Option<&str>) -> Vec<CallRecord> {
     if from.is_some() {
         return Vec::new();
@@ -236,7 +236,7 @@ pub(crate) fn refused(
     }
 }
 
-/// The report of a run that came to a result.
+/// The report of a run that has a result.
 pub(crate) fn report_of(
     run: &Run<'_>,
     mut nodes: Vec<NodeReport>,
@@ -255,7 +255,7 @@ pub(crate) fn report_of(
     RunReport { run_id: run.id.clone(), flow, result, nodes, duration }
 }
 
-/// Nodes that the run did not come to were cancelled by its end.
+/// The end of a run cancels the nodes that it did not reach.
 pub(crate) fn finish(mut nodes: Vec<NodeReport>, reason: &str) -> Vec<NodeReport> {
     for node in nodes.iter_mut().filter(|node| node.status == Status::Waiting) {
         node.status = Status::Cancelled;
@@ -291,7 +291,7 @@ fn unfinished(kind: FailureKind, message: String) -> RunFailure {
 }
 
 impl RunReport {
-    /// How the run ended; nothing when it goes on later.
+    /// How the run ended; nothing when it continues later.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {
         match &self.result {
@@ -304,7 +304,7 @@ impl RunReport {
         }
     }
 
-    /// Where the run stands, as far as its report says.
+    /// The status of the run, as far as its report says.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match &self.result {

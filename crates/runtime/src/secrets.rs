@@ -40,7 +40,7 @@ impl Secrets {
         Secrets { values, listed: Arc::new(listed), key_hosts: Arc::new(key_hosts), search: Arc::default() }
     }
 
-    /// Why flows may not use a secret, whoever would receive it.
+    /// Why flows may not use a secret, whatever would receive it.
     #[must_use]
     pub fn unlisted(&self, name: &str) -> Option<Unlisted> {
         unlisted_secret(&self.listed, name, None)
@@ -90,7 +90,7 @@ impl Secrets {
         self.redactor().text(text)
     }
 
-    /// Takes every secret out of what is told to others.
+    /// Removes every secret from what others receive.
     #[must_use]
     pub fn redactor(&self) -> Redactor {
         Redactor::new(self.values.values().cloned())

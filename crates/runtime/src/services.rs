@@ -61,7 +61,7 @@ pub struct Services {
     /// What the project says about content on its way to models. What is done with restricted content is in the document.
     pub gate: Arc<SensitivityPolicy>,
     pub limits: RunLimits,
-    /// The policy that the project bakes into documents now. A run that goes on is held to it as far as it is stricter
+    /// The policy that the project bakes into documents now. A resumed run is held to it as far as it is stricter
     /// than the policy that the run began under; without one, a run keeps its own.
     pub policy: Option<Arc<Object>>,
 }

@@ -1,4 +1,4 @@
-//! What calls have used up, kept with the calls, so that a resumed run goes on from there.
+//! What calls have used up, kept with the calls, so that a resumed run continues from there.
 //!
 //! Invariants: with a budget, what a call may use is in the journal before the call is made, and what it used
 //! replaces that together with its answer; so a run that is resumed after a kill at any moment counts at least what

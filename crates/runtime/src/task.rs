@@ -194,7 +194,7 @@ impl Run<'_> {
         });
     }
 
-    /// Whether the journal keeps what a node comes to. The request is written down with the run's beginning,
+    /// Whether the journal keeps the result of a node. The request is written down with the run's beginning,
     /// and its fields follow from it.
     fn keeps(&self, node: &PlannedNode) -> bool {
         node.id != INPUT && self.services.journal.is_durable()

@@ -1,8 +1,8 @@
-//! The port to whoever traces runs: a span for the run and for every step, attempt, model call and tool call
+//! The port to a tracer of runs: a span for the run and for every step, attempt, model call and tool call
 //! in it.
 //!
-//! Invariants: what is told here holds no secret; what people, models and tools said is told only to someone
-//! who asks for it. A span that is dropped without an end was cut off with its work.
+//! Invariants: what is recorded here holds no secret; the texts of people, models and tools go only to a tracer
+//! that asks for them. A span that is dropped without an end was cut off with its work.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ pub trait TraceSpan: Send + Sync + fmt::Debug {
 
     fn end(self: Box<Self>, end: &End<'_>);
 
-    /// What another party needs to go on with the trace below this span.
+    /// What another party needs to continue the trace below this span.
     fn trace_parent(&self) -> TraceParent;
 
     /// Whether what people, models and tools said is wanted.
@@ -47,7 +47,7 @@ pub struct RunWork<'w> {
     pub is_resumed: bool,
 }
 
-/// What a span inside a run stands for.
+/// What a span inside a run represents.
 #[derive(Debug, Clone, Copy)]
 pub enum Work<'w> {
     Step {

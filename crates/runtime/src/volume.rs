@@ -1,7 +1,7 @@
 //! How many bytes a run writes, and how many it may.
 //!
 //! Invariants: what a step wants kept is counted before it is kept, and a step that would take its run over a bound
-//! fails, not the process. The counts are part of the nodes' reports and of the calls in the journal, so they go on
+//! fails, not the process. The counts are part of the nodes' reports and of the calls in the journal, so they continue
 //! after a resume. A count may be too high, for a step that is done again, and is never too low.
 
 use stave_canon::{Object, Value};

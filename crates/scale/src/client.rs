@@ -20,7 +20,7 @@ const TRIES: u32 = 40;
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long one try of a call may take that answers at once.
 const SHORT: Duration = Duration::from_secs(60);
-/// How long one try of a call may take that waits for a run. The run goes on whatever becomes of the call.
+/// How long one try of a call may take that waits for a run. The run continues whatever becomes of the call.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 const QUERY: &str = "/query";
 /// What Restate answers to a call that it has already.
@@ -162,7 +162,7 @@ impl RestateClient {
         Ok(Sent { invocation, is_known: text("status") == Some(KNOWN) })
     }
 
-    /// Waits for the end of a workflow and gives what it came to.
+    /// Waits for the end of a workflow and returns its result.
     pub(crate) async fn attach(&self, service: &str, key: &str) -> Result<Value, ScaleError> {
         let path = format!("/restate/workflow/{service}/{}/attach", in_path(key));
         let mut asked = Asked::json(Method::GET, &path, &Value::Null);
@@ -209,7 +209,7 @@ impl RestateClient {
             if !failed.passes(&asked) || tries >= TRIES {
                 return Err(failed);
             }
-            // Whoever else noticed has gone on to the next node already.
+            // Another caller that noticed has moved to the next node already.
             let _ = last.compare_exchange(at, at.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);

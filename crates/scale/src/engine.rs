@@ -223,7 +223,7 @@ impl Engine for RestateEngine {
         true
     }
 
-    /// Restate has every run, and another worker goes on with it.
+    /// Restate has every run, and another worker continues it.
     fn shut_down(&self) {}
 }
 

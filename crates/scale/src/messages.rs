@@ -1,4 +1,4 @@
-//! What the services of a run tell each other.
+//! The messages between the services of a run.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(crate) struct Job {
     pub(crate) decisions: HashMap<String, Decision>,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     /// It waits for people, as the reports say. The questions are calls.

@@ -52,7 +52,7 @@ impl RestateRuns {
         Err(JournalError::Unreachable(format!("no worker has begun with run `{run}`")))
     }
 
-    /// Lets a run go on that Restate has put aside after too many failures.
+    /// Resumes a run that Restate has put aside after too many failures.
     pub(crate) async fn wake(&self, run: &str) -> Result<(), JournalError> {
         if let Some((id, _)) = self.invocation(run).await? {
             self.client.admin(Method::PATCH, &format!("/invocations/{id}/resume"), &Value::Null).await?;
@@ -306,7 +306,7 @@ impl Runs for RestateRuns {
     }
 }
 
-/// How a run stands, when it ended, and how often it has rested.
+/// The status of a run, when it ended, and how often it has rested.
 fn stands(standing: &Value) -> Result<(RunStatus, Option<Timestamp>, u32), ScaleError> {
     let word = messages::text(standing, "status")?;
     let status = RunStatus::from_word(&word)

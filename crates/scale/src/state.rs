@@ -10,7 +10,7 @@ use stave_runtime::state::{Commit, Record, RecordKey, StateError, StateStore};
 use crate::client::RestateClient;
 use crate::keys::{ProjectKey, STATE};
 
-/// What a commit came to, as the object says it.
+/// The result of a commit, in the object's words.
 pub(crate) const CONFLICT: &str = "conflict";
 
 /// The records of a project: one object for each session of a flow, and one for each run.

@@ -31,7 +31,7 @@ use crate::store::Store;
 
 /// How many documents a worker keeps ready.
 const READY_DOCUMENTS: usize = 64;
-/// The longest that one step may go on without a sign of life: longer than any run.
+/// The longest that one step may work without a sign of life: longer than any run.
 const SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many calls go over one connection. Small enough that several workers behind one address all get some.
 const STREAMS: u32 = 8;
@@ -144,7 +144,7 @@ impl Worker {
             connections.spawn(async move {
                 let mut connection = std::pin::pin!(connection);
                 tokio::select! {
-                    // What became of a connection is known to whoever called.
+                    // What became of a connection is known to its caller.
                     _ = connection.as_mut() => {}
                     () = async {
                         let age = tokio::time::timeout(CONNECTION_AGE, ending.wait_for(|ending| *ending));
@@ -161,8 +161,8 @@ impl Worker {
         let _ = tokio::time::timeout(drain, async { while connections.join_next().await.is_some() {} }).await;
     }
 
-    /// Tells Restate where this worker is. The address must lead to it, or to something that hands on to several
-    /// workers of the same version.
+    /// Registers the address of this worker with Restate. The address must lead to it, or to something that hands on to
+    /// several workers of the same version.
     pub async fn register(&self, address: &str) -> Result<(), ScaleError> {
         let body = Value::from_iter([("uri", Value::from(address)), ("force", true.into())]);
         self.0.client.admin(Method::POST, "/deployments", &body).await.map(drop)

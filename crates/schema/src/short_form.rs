@@ -67,7 +67,7 @@ const KEYWORDS: [&str; 38] = [
     "not",
 ];
 
-/// The JSON Schema that output requirements stand for.
+/// The JSON Schema of output requirements.
 #[must_use]
 pub fn json_schema(requirements: &Value) -> Value {
     match requirements {
@@ -133,7 +133,7 @@ fn short(value: &Value) -> Value {
         }
         Value::Object(object) if is_json_schema(object) => value.clone(),
         Value::Object(object) => short_object(object),
-        // A value stands for itself.
+        // A value means itself.
         other => Value::from_iter([("const", other.clone())]),
     }
 }

@@ -59,7 +59,7 @@ fn of_members(stated: &Object, nearest: Nearest<'_>, found: &mut Vec<Requirement
             }
             found.push(RequirementSlip {
                 pointer: Pointer::root().key("format"),
-                message: format!("`{word}` is no format of answers, so all of this is read as a schema"),
+                message: format!("`{word}` is not a format of answers, so all of this is read as a schema"),
                 help: "write `json`, `markdown`, `xml` or `text`".to_owned(),
             });
         }
@@ -71,7 +71,7 @@ fn of_members(stated: &Object, nearest: Nearest<'_>, found: &mut Vec<Requirement
         if let Some(meant) = meant(key) {
             found.push(RequirementSlip {
                 pointer: Pointer::root().key(key),
-                message: format!("`{key}` is no requirement, so all of this is read as a schema"),
+                message: format!("`{key}` is not a requirement, so all of this is read as a schema"),
                 help: format!("did you mean `{meant}`?"),
             });
         }
@@ -86,7 +86,7 @@ fn of_types(value: &Value, pointer: &Pointer, nearest: Nearest<'_>, found: &mut 
                 found.push(RequirementSlip {
                     pointer: pointer.clone(),
                     message: format!(
-                        "`{text}` is no type, so it is read as a description and any value fits"
+                        "`{text}` is not a type, so it is read as a description and any value fits"
                     ),
                     help: format!(
                         "did you mean `{meant}`? a description of several words is never taken for a slip"

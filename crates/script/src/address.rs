@@ -110,7 +110,7 @@ pub fn plant_address(address: &str) -> Option<String> {
 }
 
 /// The host of an address that may have `${…}`, when the text alone decides it: scheme, two slashes, a plain
-/// host and the end of the host stand before the first placeholder. `None` for everything else, also for a
+/// host and the end of the host precede the first placeholder. `None` for everything else, also for a
 /// spelling that parsers read leniently: it then counts as a host that nobody named.
 #[must_use]
 pub fn written_host(address: &str) -> Option<HostPort> {

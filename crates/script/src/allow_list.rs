@@ -101,7 +101,7 @@ pub fn model_host_refusal(listed: &BTreeSet<String>, own: Option<&str>, host: &H
     })
 }
 
-/// Why a request may not go to a host, when the project lists the hosts of requests.
+/// Why a request to a host is not allowed, when the project lists the hosts of requests.
 #[must_use]
 pub fn http_host_refusal(listed: &BTreeSet<String>, host: &HostPort) -> Option<Unlisted> {
     let shown = host.shown_beside(listed);

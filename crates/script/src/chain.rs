@@ -34,7 +34,7 @@ impl Chain {
         }
     }
 
-    /// A comma, a colon or a line end: what follows stands beside what came before, not above it.
+    /// A comma, a colon or a line end: what follows is beside what came before, not above it.
     pub(crate) fn separate(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.deepest = level.deepest.max(level.here);

@@ -23,7 +23,7 @@ pub struct CodeRange {
 }
 
 impl CodeRange {
-    /// The place in the flow file, given the code as it stood there.
+    /// The place in the flow file, given the code as it was there.
     #[must_use]
     pub fn span(self, code: &Embedded) -> Span {
         let source = stave_diag::Source::new("", code.text());
@@ -89,7 +89,7 @@ pub enum ScriptError {
 }
 
 impl ScriptError {
-    /// Where in the code it happened, when the interpreter could tell.
+    /// Where in the code it happened, when the interpreter knows.
     #[must_use]
     pub fn range(&self) -> Option<CodeRange> {
         match self {

@@ -1,7 +1,7 @@
 //! Which headers of a request belong to the client and not to a flow.
 
-/// Headers that say where a request begins and ends, who it is for, or how the connection is used. Whoever sets one
-/// of them can make the two ends disagree about what was sent.
+/// Headers that say where a request begins and ends, who it is for, or how the connection is used. A client that sets
+/// one of them can make the two ends disagree about what was sent.
 const OF_THE_CLIENT: [&str; 13] = [
     "connection",
     "content-length",

@@ -129,7 +129,7 @@ impl From<&JobLimits> for WorkerLimits {
     }
 }
 
-/// Why a job failed, as the worker tells it.
+/// Why a job failed, as the worker reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum JobFailure {
     Raised {

@@ -34,7 +34,7 @@ impl TemplateRenderer {
         TemplateRenderer { in_process: InProcess::new(render), workers, limits }
     }
 
-    /// Renders in pieces, so that what the author wrote can be told from what was filled in.
+    /// Renders in pieces, so that the author's text is distinguished from what was filled in.
     pub async fn render_pieces(
         &self,
         template: &str,

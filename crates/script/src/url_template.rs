@@ -1,7 +1,7 @@
-//! Addresses with `${…}` in them: each value is encoded for the place where it stands.
+//! Addresses with `${…}` in them: each value is encoded for its place.
 //!
 //! Invariant: a value never changes what it is not the whole of. In a path it is one segment, in a query one
-//! component; it can name a scheme, a host or a port only where it stands alone in that place. The author's own text
+//! component; it can name a scheme, a host or a port only where it is alone in that place. The author's own text
 //! decides where each part begins and ends. Checker and clients read addresses here, so both mean the same host.
 
 use stave_canon::percent_encode;
@@ -20,7 +20,7 @@ enum Piece<'t> {
     Filled(&'t Placeholder),
 }
 
-/// Where in an address a value stands.
+/// The place of a value in an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Scheme,

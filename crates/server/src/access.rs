@@ -22,7 +22,7 @@ pub(crate) struct Principal {
 }
 
 impl Principal {
-    /// Whoever asks a server that has no keys, and the server itself.
+    /// Every client of a server that has no keys, and the server itself.
     pub(crate) fn anyone() -> Principal {
         Principal { key: None, flows: None }
     }
@@ -108,7 +108,7 @@ fn lacks(roles: &str) -> Problem {
 }
 
 /// Refuses requests that a page of another site made a browser send: without keys, the server believes that
-/// whoever can reach it may use it, and a browser can be made to reach it.
+/// every client that can reach it may use it, and a browser can be made to reach it.
 pub(crate) fn same_origin(headers: &HeaderMap, keys: &Keys) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();

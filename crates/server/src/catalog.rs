@@ -219,7 +219,7 @@ impl Catalog {
     }
 
     /// The files that are not served as they are, of those that a principal sees. A key for some flows sees those that
-    /// stand in place of one of them.
+    /// replace one of them.
     pub(crate) fn unserved<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Unserved> {
         self.unserved.iter().filter(|one| {
             let tenant = one.tenant.as_deref();

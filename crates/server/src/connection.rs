@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::route::Route;
 use crate::server::{Phase, Shared, reach};
 
-/// How long runs may take to come to the end of their step.
+/// How long runs may take to reach the end of their step.
 const LAST: std::time::Duration = std::time::Duration::from_secs(5);
 
 pub(crate) async fn accept(
@@ -48,7 +48,7 @@ pub(crate) async fn drain(shared: &Shared, clients: impl Future<Output = ()>) {
     }
 }
 
-/// Waits until no run goes on.
+/// Waits until no run is in progress.
 async fn finish_runs(shared: &Shared) {
     shared.turns.idle().await;
 }

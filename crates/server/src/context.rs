@@ -14,7 +14,7 @@ pub enum ContextFieldSource {
     Nothing,
 }
 
-/// The request with the fields that the deployment fills. What the deployment says stands over what the
+/// The request with the fields that the deployment fills. What the deployment says overrides what the
 /// client says: a client must not name a user that a header in front of the server has named.
 pub(crate) fn fill(
     mut request: Value,

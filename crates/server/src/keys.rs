@@ -1,7 +1,7 @@
 //! API keys: each of one tenant, with roles, for all of its flows or for some.
 //!
-//! Invariants: keys are kept as digests only, and comparing takes as long for a wrong key as for a right one. What
-//! stands in a list of keys is told in no message. A key that can decide has a name, under which its decisions are
+//! Invariants: keys are kept as digests only, and comparing takes as long for a wrong key as for a right one. No
+//! message contains an entry of a list of keys. A key that can decide has a name, under which its decisions are
 //! written down.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ const HEAVIEST: u32 = 1000;
 /// What a key's digest begins with when the list has it instead of the key.
 const DIGEST: &str = "sha256:";
 
-/// The keys that a server takes. Without any, everyone is let in.
+/// The keys that a server takes. Without any, the server accepts every request.
 #[derive(Debug, Clone, Default)]
 pub struct Keys {
     keys: Vec<Arc<Key>>,
@@ -85,7 +85,7 @@ pub enum BadKeys {
         "the key in line {0} was there before, for another tenant, under another name or with the same rights"
     )]
     Twice(usize),
-    #[error("line {0} has a role that is none of run, decide, observe, edit, admin")]
+    #[error("line {0} has a role that is not one of run, decide, observe, edit, admin")]
     Role(usize),
     #[error(
         "the key in line {0} can decide, so it needs a name to write its decisions down under: `name=NAME`"
@@ -93,7 +93,9 @@ pub enum BadKeys {
     NoName(usize),
     #[error("line {0} has the name of another key of the tenant")]
     SharedName(usize),
-    #[error("line {0} has a weight that is no number from 1 to {HEAVIEST}, or a second one for the tenant")]
+    #[error(
+        "line {0} has a weight that is not a number from 1 to {HEAVIEST}, or a second one for the tenant"
+    )]
     Weight(usize),
     #[error("there is no key in it")]
     Empty,
@@ -193,7 +195,7 @@ fn digest(word: &str, line: usize) -> Result<String, BadKeys> {
     if word.chars().count() < SHORTEST { Err(BadKeys::Short(line)) } else { Ok(sha256_hex(word)) }
 }
 
-/// What stands behind a key.
+/// The words that follow a key in its line.
 fn rights<'w>(words: impl Iterator<Item = &'w str>, line: usize) -> Result<(Option<String>, Grant), BadKeys> {
     let (mut name, mut roles, mut flows) = (None, None, None);
     for word in words {

@@ -2,7 +2,7 @@
 //! in which they are seen, edited and run.
 //!
 //! A [`Server`] answers on connections that the caller accepts for it. Flows come in as a [`Catalog`], which
-//! can be exchanged while it runs; a run goes on with the document it began with, also when the client that
+//! can be exchanged while it runs; a run continues with the document it began with, also when the client that
 //! asked for it is gone.
 //!
 //! Invariants: every request is bounded in size, time and number; a principal sees the flows and runs of its

@@ -1,4 +1,4 @@
-//! What happens in a server, for whoever operates it. Where it is written is the caller's business.
+//! What happens in a server, for its operator. Where it is written is the caller's business.
 //!
 //! Invariant: an event holds no key, no request and no value of a run.
 
@@ -20,7 +20,7 @@ pub enum ServerEvent<'e> {
         run: RunOf<'e>,
         status: RunStatus,
     },
-    /// A run came to its end or waits, as its status says. `code` is that of its failure.
+    /// A run ended or waits, as its status says. `code` is that of its failure.
     RunEnded {
         run: RunOf<'e>,
         status: RunStatus,

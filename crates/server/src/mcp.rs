@@ -70,7 +70,7 @@ impl Server {
     }
 }
 
-/// Answers a message over HTTP. Every request stands for itself; no session is kept. Its body was read within the
+/// Answers a message over HTTP. Every request is independent; no session is kept. Its body was read within the
 /// bounds that hold for every path.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
@@ -155,7 +155,7 @@ impl Tools {
         named
     }
 
-    /// Runs a flow, and tells whoever wants to know how far it is. A call that is taken back is cancelled.
+    /// Runs a flow, and reports its progress to a client that asks for it. A call that is taken back is cancelled.
     async fn run(
         &self,
         model: &Arc<ServedFlow>,

@@ -13,7 +13,7 @@ use crate::access::Principal;
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
 /// Every series of a label is kept for good, so labels come from closed sets: paths as templates, flows as
-/// the catalog names them. Two tenants may have flows of the same name, and neither is told of the other's.
+/// the catalog names them. Two tenants may have flows of the same name, and neither learns of the other's.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<Series>);
 
@@ -81,7 +81,7 @@ impl Metrics {
     }
 
     /// The text of the server's series and of those of the flows that a principal sees; `in_progress` counts the
-    /// runs that are going on.
+    /// runs in progress.
     pub(crate) fn text(&self, principal: &Principal, in_progress: usize) -> String {
         let series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let flows: Vec<_> =
@@ -101,7 +101,7 @@ impl Metrics {
         for (route, histogram) in &series.request_seconds {
             histogram.write(out, "stave_request_seconds", &[("path", route)]);
         }
-        head(out, "stave_runs_total", "counter", "Runs that came to an end or wait for a person.");
+        head(out, "stave_runs_total", "counter", "Runs that ended or wait for a person.");
         for (flow, series) in &flows {
             for (status, count) in &series.runs {
                 line(out, "stave_runs_total", &flow.labels(&[("status", status)]), count);
@@ -128,7 +128,7 @@ impl Metrics {
                 line(out, "stave_cost_micros_total", &flow.labels(&[]), micros);
             }
         }
-        head(out, "stave_runs_in_progress", "gauge", "Runs that are going on.");
+        head(out, "stave_runs_in_progress", "gauge", "Runs in progress.");
         line(out, "stave_runs_in_progress", &[], in_progress);
         head(
             out,

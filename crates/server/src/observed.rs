@@ -1,4 +1,4 @@
-//! A journal that tells those who watch what was written to it, once it is durable.
+//! A journal that reports to subscribers what was written to it, once it is durable.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl Journal for Observed {
 
     async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError> {
         let is_decided = self.journal.suspend(run, pause).await?;
-        // A run that was decided in the meantime goes on at once.
+        // A run that was decided in the meantime continues at once.
         if !is_decided {
             self.hub.end(run, Event::waiting(run));
         }
@@ -110,7 +110,7 @@ impl Journal for Observed {
     }
 }
 
-/// What has happened in a run so far, but for how it stands.
+/// What has happened in a run so far, except for its status.
 pub(crate) fn past(stored: &StoredRun) -> impl Iterator<Item = Event> {
     let started = Event::started(&stored.summary.id, &stored.summary.flow);
     std::iter::once(started).chain(stored.steps.iter().map(Event::step))

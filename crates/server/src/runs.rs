@@ -1,4 +1,4 @@
-//! Runs as tasks of the server's own: they go on when the client that asked for them is gone.
+//! Runs as tasks of the server's own: they continue when the client that asked for them is gone.
 
 use std::sync::{Arc, PoisonError};
 
@@ -28,7 +28,7 @@ struct Task {
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) run_id: String,
-    /// Where it stood when this was made.
+    /// Its status when this was made.
     pub(crate) status: RunStatus,
     pub(crate) done: Done,
 }
@@ -126,7 +126,7 @@ impl Shared {
         self.spawn(task, run_id.to_owned(), engine, begin).await
     }
 
-    /// Runs the document of an earlier run again, taking over what it already came to.
+    /// Runs the document of an earlier run again, taking over the results that it already has.
     pub(crate) async fn replay(
         self: &Arc<Self>,
         archive: &Arc<TenantRuns>,
@@ -165,11 +165,11 @@ impl Shared {
 
     fn too_many(&self) -> Problem {
         self.metrics.rejected();
-        let detail = "too many runs are going on; try again";
+        let detail = "too many runs are in progress; try again";
         Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-runs", detail)
     }
 
-    /// Begins a run in a task of its own, which goes on when whoever asked is gone.
+    /// Begins a run in a task of its own, which continues when the requester is gone.
     async fn spawn(
         self: &Arc<Self>,
         task: Task,
@@ -190,7 +190,7 @@ impl Shared {
                 Err(error) => {
                     // The events of the run that is there are not this task's to close.
                     let is_other = matches!(error, JournalError::Started(_) | JournalError::Exists(_));
-                    // Whoever asked may be gone.
+                    // The requester may be gone.
                     let _ = begun.send(Err(error));
                     if is_other {
                         return;

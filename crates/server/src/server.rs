@@ -29,7 +29,7 @@ pub struct ServerLimits {
     pub held_body_bytes: usize,
     /// The longest that a request waits for its run, which is cancelled then.
     pub request: Duration,
-    /// How many runs go on at the same time.
+    /// How many runs execute at the same time.
     pub runs: usize,
     /// How many more of each tenant may wait for their turn.
     pub waiting_runs: usize,
@@ -94,7 +94,7 @@ pub(crate) struct Shared {
     pub(crate) bodies: Bodies,
     /// How many runs were quarantined when they were last counted.
     pub(crate) quarantined: AtomicUsize,
-    /// Runs, which go on when their clients are gone.
+    /// Runs, which continue when their clients are gone.
     pub(crate) runs: Mutex<JoinSet<()>>,
     phase: watch::Sender<Phase>,
 }
@@ -154,14 +154,14 @@ impl Server {
     }
 
     /// Resumes, in the background and for as long as the server serves, runs that nobody drives any more. Those whose
-    /// request had `auth`, which is never stored, are left to whoever has it.
+    /// request had `auth`, which is never stored, are left to its owner.
     pub fn resume_interrupted(&self) {
         let shared = Arc::clone(&self.0);
         let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.spawn(async move { shared.resume_interrupted().await });
     }
 
-    /// How many runs go on or wait for their turn.
+    /// How many runs are in progress or wait for their turn.
     #[must_use]
     pub fn in_progress(&self) -> usize {
         self.0.in_progress()
@@ -207,7 +207,7 @@ impl Shared {
         self.quarantined.load(Ordering::Relaxed)
     }
 
-    /// Goes on to the next phase, from which there is no way back.
+    /// Enters the next phase, from which there is no way back.
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.send_modify(|now| *now = phase.max(*now));
     }
@@ -216,7 +216,7 @@ impl Shared {
         self.phase.subscribe()
     }
 
-    /// How many runs go on or wait for their turn.
+    /// How many runs are in progress or wait for their turn.
     pub(crate) fn in_progress(&self) -> usize {
         self.turns.out() + self.turns.waiting()
     }

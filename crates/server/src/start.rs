@@ -37,7 +37,7 @@ pub(crate) struct Once {
 
 /// The name that a request gives to its start: the header `Idempotency-Key`, or the run's own id in a header or, where
 /// the body has a place for it, in the body. More than one name is refused, since they could mean different runs. All flows
-/// of a project share its run ids, so a key for some flows chooses none: whether one is taken would tell of other flows.
+/// of a project share its run ids, so a key for some flows chooses none: whether one is taken would reveal other flows.
 pub(crate) fn start_name(
     headers: &HeaderMap,
     in_body: Option<&Value>,
@@ -152,7 +152,7 @@ impl Shared {
         if stored.summary.flow != model.name || stored.digest.as_ref() != Some(&once.digest) {
             return Err(once.conflict());
         }
-        // `auth` is never stored: a run that needs it and was interrupted goes on when the request brings it again.
+        // `auth` is never stored: a run that needs it and was interrupted is resumed when the request brings it again.
         if stored.summary.status == RunStatus::Interrupted
             && stored.had_auth
             && let (Some(auth), Ok(engine)) = (request.get("auth"), archive.engine(&stored.document))
@@ -178,7 +178,7 @@ impl Shared {
         Ok(Some(Started { run_id: once.id.clone(), status, done: Done::Elsewhere }))
     }
 
-    /// The report of a run that another request, process or recovery drives. It goes on when nobody waits for it.
+    /// The report of a run that another request, process or recovery drives. It continues when nobody waits for it.
     pub(crate) async fn wait_elsewhere(
         &self,
         archive: &TenantRuns,
@@ -203,7 +203,7 @@ impl Shared {
             }
         };
         tokio::time::timeout(limit, looking).await.unwrap_or_else(|_| {
-            let detail = format!("the run did not end within {} s, and goes on", limit.as_secs());
+            let detail = format!("the run did not end within {} s and continues", limit.as_secs());
             Err(Problem::timeout(run_id, detail))
         })
     }

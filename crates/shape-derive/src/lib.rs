@@ -3,7 +3,7 @@
 //! On a type: `name = "…"` in schemas; `open`, unknown keys are ignored instead of reported; `not_null`, where no field
 //! may be null; `check = path`, a function of the value if it could be read, its node, its
 //! place and the reader; `mark(key = expression, …)`, keys that come first and hold one value; `tag = "…"`, the key that
-//! tells the variants of an enum apart; `otherwise = type`, which is read for its faults when the tag cannot be read;
+//! distinguishes the variants of an enum; `otherwise = type`, which is read for its faults when the tag cannot be read;
 //! `words`, which also gives an enum `ALL`, `WORDS`, `word`, `from_word` and `Display`.
 //!
 //! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `omit_default`, which does

@@ -1,4 +1,4 @@
-//! Enums: plain words, and objects that a tag tells apart.
+//! Enums: plain words, and objects that a tag distinguishes.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -106,7 +106,7 @@ pub(crate) fn tagged(
         let fields = match &variant.fields {
             Fields::Named(fields) => &fields.named,
             Fields::Unit => &none,
-            // A type of its own, with the tag among its fields: it may stand for several words.
+            // A type of its own, with the tag among its fields: it may represent several words.
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
                 let inner = &fields.unnamed[0].ty;
                 let own = variant_names(variant_ident, &variant.attrs)?;

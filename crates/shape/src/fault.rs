@@ -35,7 +35,7 @@ pub enum FaultKind {
     Empty(&'static str),
     /// An array without an item.
     NoItems,
-    /// A string that is none of the words that may stand there.
+    /// A string that is not one of the allowed words.
     UnknownWord {
         words: &'static [&'static str],
         found: String,
@@ -64,7 +64,7 @@ impl FaultKind {
         FaultKind::Rule { rule, message: message.into() }
     }
 
-    /// The sentence for whoever writes the document by hand: with the fields and words that are known.
+    /// The sentence for people who write the document by hand: with the fields and words that are known.
     #[must_use]
     pub fn explained(&self) -> String {
         match self {

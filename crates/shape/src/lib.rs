@@ -6,7 +6,7 @@
 //!
 //! A field that cannot be read leaves a fault. An optional field or one with a default then has its default, an item of
 //! a list or map is left out, and an object without one of its required fields is given up. So a caller that rejects
-//! faulty documents asks [`read`], and one that goes on with what could be read asks [`read_leniently`].
+//! faulty documents asks [`read`], and one that continues with what could be read asks [`read_leniently`].
 //!
 //! Invariant: a value that [`read`] returns, written again, is read as the same value.
 

@@ -75,7 +75,7 @@ impl<'s> Walk<'s> {
         (name, name.and_then(|name| self.types.get(name)).unwrap_or(schema))
     }
 
-    /// What may stand there, in words.
+    /// What is allowed there, in words.
     fn kind(&self, schema: &'s Value) -> String {
         let (_, schema) = self.target(schema);
         if let Some(words) = schema.get("enum").and_then(Value::as_array) {

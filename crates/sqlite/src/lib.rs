@@ -1,7 +1,7 @@
 //! SQLite files that say which tables they have, by a version that grows by one with every change.
 //!
-//! Invariant: a file has the tables of one version, as a whole, whoever opens it at the same time and wherever one of
-//! them dies.
+//! Invariant: a file has the tables of one version, as a whole, however many processes open it at the same time and
+//! wherever one of them dies.
 
 use std::path::Path;
 

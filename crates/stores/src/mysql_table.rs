@@ -9,7 +9,7 @@ use stave_canon::{Object, Timestamp, Value};
 pub(crate) struct Table {
     name: String,
     columns: Vec<Column>,
-    /// Where the column of the time stands.
+    /// The place of the column of the time.
     time: Option<usize>,
 }
 
@@ -85,13 +85,13 @@ impl Table {
         self.time.and_then(|place| self.columns.get(place))
     }
 
-    /// The columns that tell one key from another.
+    /// The columns that distinguish one key from another.
     pub(crate) fn key(&self) -> impl Iterator<Item = &Column> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(place, column)| column.is_key && Some(*place) != self.time).map(|(_, column)| column)
     }
 
-    /// A row without its time, which says when the features were known and is none of them.
+    /// A row without its time, which says when the features were known and is not one of them.
     pub(crate) fn read_row(&self, row: Row) -> Result<Object, String> {
         let mut features = Object::new();
         for (place, (column, value)) in self.columns.iter().zip(row.unwrap()).enumerate() {

@@ -79,6 +79,6 @@ fn value(field: &Field) -> Result<Value, String> {
 fn digits(text: &str) -> Result<Value, String> {
     match text {
         "NaN" | "inf" | "-inf" => Ok(Value::Null),
-        text => stave_canon::parse(text).map_err(|error| format!("`{text}` is no number: {error}")),
+        text => stave_canon::parse(text).map_err(|error| format!("`{text}` is not a number: {error}")),
     }
 }

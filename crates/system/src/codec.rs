@@ -109,7 +109,7 @@ fn violations(reader: Reader) -> Vec<SystemFault> {
             FaultKind::WrongMark { .. } => (codes::SYSTEM_UNSUPPORTED_VERSION, fault.kind.to_string()),
             FaultKind::NoItems => (codes::SYSTEM_BAD_VALUE, "must not be empty".to_owned()),
             FaultKind::UnknownWord { words, found } => {
-                (codes::SYSTEM_BAD_VALUE, format!("{found:?} is none of {}", words.join(", ")))
+                (codes::SYSTEM_BAD_VALUE, format!("{found:?} is not one of {}", words.join(", ")))
             }
             FaultKind::Rule { rule, message } => (Code(rule), message),
             FaultKind::Empty(_) | FaultKind::OutOfRange { .. } | FaultKind::WrongForm { .. } => {

@@ -8,7 +8,7 @@ use crate::{NodeKind, SystemNode, stable_node_id};
 /// Where the one project of an output folder keeps what it knows.
 pub const SNAPSHOT_PATH: &str = ".akc/knowledge/snapshot.json";
 
-/// Where one of several projects keeps what it knows. What a tenant knows never stands in the file of another one.
+/// Where one of several projects keeps what it knows. What a tenant knows is never in the file of another one.
 #[must_use]
 pub fn snapshot_path_of(run_id: &str) -> String {
     format!(".akc/knowledge/{run_id}.snapshot.json")

@@ -46,7 +46,7 @@ pub struct RunManifest {
     #[shape(default, with = hashes)]
     pub output_hashes: BTreeMap<String, String>,
     /// SHA-256 of what every exec document says, by its path below the output folder. The time at which a
-    /// document was made is no part of it, so that the same source has the same manifest.
+    /// document was made is not part of it, so that the same source has the same manifest.
     #[shape(default, with = hashes)]
     pub exec_hashes: BTreeMap<String, String>,
     /// Path and SHA-256 of the bundle.

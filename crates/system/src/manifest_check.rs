@@ -33,7 +33,7 @@ impl ManifestComparison<'_> {
         if self.manifest.get("schema_kind").and_then(Value::as_str) != Some(SCHEMA_KIND)
             || self.manifest.pointer("/runtime_bundle/sha256").and_then(Value::as_str).is_none()
         {
-            faults.push("the run manifest beside the bundle is no manifest of a bundle".to_owned());
+            faults.push("the run manifest beside the bundle is not a manifest of a bundle".to_owned());
         }
         let run_id = self.bundle.text("run_id");
         for key in ["run_id", "tenant_id", "repo_id"] {

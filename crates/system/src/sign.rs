@@ -1,6 +1,6 @@
 //! Ed25519 signatures over artefacts: who vouches for which bytes, in whose name.
 //!
-//! A signature stands in a file of its own beside the artefact. What is signed is a claim (the kind of
+//! A signature is in a file of its own beside the artefact. What is signed is a claim (the kind of
 //! artefact, its tenant, repository and run, and the SHA-256 of its bytes) and its terms (version counter,
 //! issue time, expiry). So a signature cannot be moved to another artefact, another tenant or another kind,
 //! and its terms cannot be changed. [`verify`] in `sign/trust.rs` decides whether a signature is accepted.

@@ -70,7 +70,7 @@ proptest! {
                 prop_assert!(foreign);
                 for fault in &faults {
                     prop_assert_eq!(fault.code, codes::SYSTEM_CROSS_TENANT);
-                    // The report of a refusal tells the place, not what stands there.
+                    // The report of a refusal names the place, not the value there.
                     prop_assert!(!fault.message.contains(LEAK));
                 }
                 let rows = mixed.nodes.iter().filter(|node| node.tenant_id == "beta").count();

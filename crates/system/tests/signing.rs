@@ -265,7 +265,7 @@ proptest! {
         prop_assert!(matches!(Signature::from_text(&text), Err(TrustRefusal::Malformed(_))), "{}", text);
     }
 
-    /// A damaged signature is malformed, or one that its key does not stand by.
+    /// A damaged signature is malformed, or one that its key does not verify.
     #[test]
     fn a_damaged_signature_vouches_for_nothing(
         seed in any::<[u8; 32]>(),

@@ -47,7 +47,7 @@ struct RunSpan {
     has_ended: bool,
 }
 
-/// What a span stands for, as far as its end needs to know.
+/// What a span represents, as far as its end needs to know.
 #[derive(Debug)]
 enum Of {
     Run,
@@ -231,7 +231,7 @@ impl Drop for RunSpan {
     }
 }
 
-/// The place of a span that goes on with somebody else's trace, or begins one.
+/// The place of a span that continues somebody else's trace, or begins one.
 pub(crate) fn continued(parent: Option<&TraceParent>) -> Context {
     parent.map_or_else(Context::new, |parent| {
         let flags = if parent.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
@@ -246,7 +246,7 @@ pub(crate) fn below(span: &SdkSpan) -> Context {
     Context::new().with_remote_span_context(span.span_context().clone())
 }
 
-/// What another party needs to go on with the trace below a span.
+/// What another party needs to continue the trace below a span.
 pub(crate) fn trace_parent(span: &SdkSpan) -> TraceParent {
     let context = span.span_context();
     TraceParent {

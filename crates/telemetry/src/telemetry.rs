@@ -25,7 +25,7 @@ use crate::options::TelemetryOptions;
 const CONVENTIONS: &str = "https://opentelemetry.io/schemas/1.41.0";
 const SCOPE: &str = "stave";
 
-/// Whoever traces and measures the runs of this process.
+/// Traces and measures the runs of this process.
 #[derive(Debug)]
 pub struct Telemetry {
     pub(crate) shared: Arc<Shared>,

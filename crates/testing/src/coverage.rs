@@ -1,4 +1,4 @@
-//! Which nodes and edges tests have come to.
+//! Which nodes and edges tests have reached.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +13,10 @@ use stave_runtime::journal::{
 use stave_runtime::state::Commit;
 use stave_runtime::{NodeReport, RunReport, Signal, Status};
 
-/// The pseudo-node that stands for the request.
+/// The pseudo-node of the request.
 const INPUT: &str = "_input";
 
-/// What the tests of one flow came to.
+/// What the tests of one flow reached.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Coverage {
     pub(super) nodes: BTreeSet<String>,
@@ -29,7 +29,7 @@ pub(super) struct Coverage {
 pub(super) struct EdgeLog(Mutex<BTreeSet<usize>>);
 
 impl Coverage {
-    /// Adds what one run came to.
+    /// Adds what one run reached.
     pub(super) fn add(&mut self, document: &Document, report: &RunReport, log: &EdgeLog) {
         let ran = |id: &str| {
             let node = report.nodes.iter().find(|node| node.id == id);
@@ -50,7 +50,7 @@ impl Coverage {
         nodes.into_iter().filter(|id| !self.nodes.contains(id)).collect()
     }
 
-    /// The edges that no test has come to, as the flow has them.
+    /// The edges that no test has reached, as the flow has them.
     pub(super) fn missing_edges(&self, document: &Document) -> Vec<String> {
         let edges = document.graph.edges.iter().enumerate();
         let missing = edges.filter(|(index, _)| !self.edges.contains(index));
@@ -96,7 +96,7 @@ pub(super) fn nodes_of(document: &Document) -> Vec<String> {
 #[async_trait]
 impl Journal for EdgeLog {
     fn is_durable(&self) -> bool {
-        // Otherwise it would not be told what the edges carried.
+        // Otherwise it would not receive what the edges carried.
         true
     }
 

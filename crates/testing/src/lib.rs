@@ -68,7 +68,7 @@ pub struct TestResult {
     edits: Vec<Edit>,
 }
 
-/// What the tests of a flow came to, and what none of them did.
+/// The results of a flow's tests, and what none of them reached.
 #[derive(Debug)]
 pub struct Covered {
     pub nodes: usize,
@@ -124,7 +124,7 @@ impl Tested {
         self.flow.tests.iter().filter_map(|test| test.name.as_ref()).map(Text::as_str)
     }
 
-    /// Runs the tests one after the other. `told` hears of each when it is done.
+    /// Runs the tests one after the other. `told` receives each result.
     pub async fn run(
         &self,
         options: TestOptions<'_>,

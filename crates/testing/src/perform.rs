@@ -139,7 +139,7 @@ fn build(
         services.http = services.http.answered_by(Arc::clone(&listening) as _);
         Answering::Listening(listening)
     } else {
-        // A test needs no key: whoever would look at it is not asked.
+        // A test needs no key: the service that would check it is not called.
         services.secrets = services::placeholder_secrets(&tested.project, &tested.document);
         let mut all = match own_exchanges(test) {
             Ok(exchanges) => Recording { exchanges },

@@ -61,7 +61,7 @@ struct FastReader<'text> {
     at: usize,
     /// Where the line of the next token begins.
     line_start: usize,
-    /// Whether a line break stands ahead of the next token.
+    /// Whether a line break precedes the next token.
     fresh: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'text> FastReader<'text> {
         self.bytes.get(at).copied()
     }
 
-    /// Whether white space or the end of the text stands at an offset.
+    /// Whether white space or the end of the text is at an offset.
     fn is_blank(&self, at: usize) -> bool {
         matches!(self.byte(at), None | Some(b' ' | b'\n'))
     }
@@ -237,7 +237,7 @@ impl<'text> FastReader<'text> {
         }
     }
 
-    /// A block list whose dashes stand at `column`.
+    /// A block list whose dashes are at `column`.
     fn sequence(&mut self, column: isize, start: usize) -> Option<()> {
         self.may_open()?;
         // A list at the column of its key ends at the next key.

@@ -72,8 +72,8 @@ impl Reader<'_> {
         };
         if let Some(first) = mapping.place(&name) {
             let diagnostic =
-                Diagnostic::new(codes::DUPLICATE_KEY, span, format!("the key `{name}` stands here twice"))
-                    .label(first, "it stands here first")
+                Diagnostic::new(codes::DUPLICATE_KEY, span, format!("the key `{name}` occurs twice"))
+                    .label(first, "it occurs here first")
                     .help(format!("remove one of the two `{name}` or rename it"));
             self.report(diagnostic);
             return Key::Broken;

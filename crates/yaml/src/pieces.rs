@@ -1,7 +1,7 @@
 //! Where each part of a decoded scalar was written.
 //!
 //! Escapes, folding, indentation and chomping make a scalar's text differ from its source. The source
-//! is walked once more by the rules of its style, and every run that stands in the text as it stands in
+//! is walked once more by the rules of its style, and every run that is in the text as it is in
 //! the source becomes a piece. What lies between two runs of the text is folded white space.
 
 use std::ops::Range;
@@ -34,12 +34,12 @@ struct Runs<'text> {
     pieces: Vec<Piece>,
     /// Where the last run ended in the source.
     end: usize,
-    /// Whether the last piece stands in the text as it stands in the source.
+    /// Whether the last piece is in the text as it is in the source.
     last_verbatim: bool,
 }
 
 impl Runs<'_> {
-    /// A run of the source that stands in the text as it is.
+    /// A run of the source that is in the text unchanged.
     fn verbatim(&mut self, run: &str, start: usize) {
         self.decoded(run, start, run.len());
     }

@@ -40,7 +40,7 @@ pub struct Comment {
 }
 
 /// Reads one YAML document. A syntax error ends the reading; every other fault is reported and the
-/// reading goes on.
+/// reading continues.
 #[must_use]
 pub fn read(source: SourceId, text: &str) -> YamlDocument {
     read_up_to(MAX_BYTES, source, text)
@@ -172,7 +172,7 @@ impl<'text> Reader<'text> {
                 Event::SequenceEnd | Event::MappingEnd => self.close(range),
                 Event::Alias(anchor) => self.alias(anchor, range),
                 Event::UnresolvedAlias(name) => {
-                    let message = format!("no anchor `&{name}` stands ahead of this alias");
+                    let message = format!("no anchor `&{name}` precedes this alias");
                     let span = self.span(range);
                     self.report(Diagnostic::new(codes::UNKNOWN_ALIAS, span, message));
                     let tree = Tree { span, value: TreeValue::Null };
@@ -280,7 +280,7 @@ impl<'text> Reader<'text> {
         let span = self.span(range);
         self.document.aliases.push(span);
         let Some(anchored) = self.anchors.get(&anchor) else {
-            let message = "the alias stands inside the value that it names";
+            let message = "the alias is inside the value that it names";
             self.report(Diagnostic::new(codes::UNKNOWN_ALIAS, span, message));
             let tree = Tree { span, value: TreeValue::Null };
             return self.finish(Finished { tree, height: 0, weight: 1, plain: false }, 0);

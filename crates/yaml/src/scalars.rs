@@ -47,7 +47,7 @@ impl Reader<'_> {
         (Tree { span, value }, plain)
     }
 
-    /// A decoded scalar with its places. One on a single line without escapes stands there as it reads.
+    /// A decoded scalar with its places. One on a single line without escapes is there as it reads.
     fn embedded(&self, value: &str, style: ScalarStyle, range: Range<usize>) -> Embedded {
         let quote = usize::from(matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted));
         let inside = range.start + quote..range.end.saturating_sub(quote);
@@ -105,7 +105,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the `|` or `>` of the block scalar stands whose content begins at an offset.
+/// The place of the `|` or `>` of the block scalar whose content begins at an offset.
 pub fn block_header_start(text: &str, content: usize) -> Option<usize> {
     let mut line_end = content;
     loop {

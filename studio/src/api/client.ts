@@ -22,12 +22,12 @@ const OUTLIVES_BYTES = 30 * 1024;
 const EDIT_MS = 45_000;
 
 interface CallOptions<O extends Operation> {
-  /** What stands in the braces of the path. */
+  /** The values for the braces of the path. */
   names?: Record<string, string>;
   query?: Record<string, string | number | undefined>;
   body?: Operations[O]["body"];
   signal?: AbortSignal | undefined;
-  /** Whether the request goes on when the page goes away, as far as its size allows. */
+  /** Whether the request continues when the page goes away, as far as its size allows. */
   outlives?: boolean;
 }
 

@@ -711,7 +711,7 @@ export interface NodeSide {
   error: NodeError | null;
 }
 
-/** Where a node of a run stands. */
+/** The status of a node of a run. */
 export type NodeStatus = "waiting" | "ok" | "error" | "skipped" | "cancelled";
 
 /** JSON texts, one per request. */
@@ -1054,7 +1054,7 @@ export interface RunStanding {
   needs?: string;
 }
 
-/** Where a run stands. */
+/** The status of a run. */
 export type RunStatus = "running" | "interrupted" | "queued" | "quarantined" | "waiting" | "ok" | "error" | "cancelled";
 
 /** A file or a text to run. */
@@ -1350,7 +1350,7 @@ export interface Operations {
   "GET /runs": { body: undefined; answer: RunPage };
   /** Begins a run and answers at once; with `?wait` when it has ended */
   "POST /runs": { body: StartRun; answer: RunReport | StartedRun };
-  /** Where a run stands, with each of its nodes */
+  /** The status of a run, with each of its nodes */
   "GET /runs/{run}": { body: undefined; answer: RunDetail };
   /** What a run asks people to decide */
   "GET /runs/{run}/questions": { body: undefined; answer: RunQuestions };
@@ -1378,7 +1378,7 @@ export interface Operations {
   "POST /studio/analyse": { body: Subject; answer: Analysis };
   /** What an end of an edge can be connected with */
   "POST /studio/connectable": { body: ConnectableEnd; answer: Connectable };
-  /** What stands at a place of a text */
+  /** What is at a place of a text */
   "POST /studio/hover": { body: SubjectAt; answer: Hover };
   /** What could be written at a place of a text */
   "POST /studio/completion": { body: SubjectAt; answer: Completions };

@@ -1,5 +1,5 @@
 // What there is to say about the open flows: text that is not saved, files that changed, drafts that came back, edits
-// that were refused. It stands below the page and covers nothing; what is over leaves by itself.
+// that were refused. It is below the page and covers nothing; what is over leaves by itself.
 import { useEffect, useState } from "react";
 import { Button } from "../design/Button";
 import { Prose } from "../design/Prose";

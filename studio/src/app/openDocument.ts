@@ -66,7 +66,7 @@ export function useOpenDocument(path: string | null, session: Session) {
   return { document, error, retry };
 }
 
-/** Tells the documents what happens to the page. */
+/** Reports page events to the documents. */
 function usePage(): void {
   useEffect(() => {
     const look = () => {

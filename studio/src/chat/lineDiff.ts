@@ -3,7 +3,7 @@
 export interface DiffLine {
   kind: "same" | "removed" | "added";
   text: string;
-  /** The number of the line in the text it stands in: the later one, for lines in both. */
+  /** The number of the line in its text: the later one, for lines in both. */
   line: number;
 }
 

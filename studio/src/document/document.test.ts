@@ -19,7 +19,7 @@ function open(server: FakeServer, earlier: readonly Draft[] = []): FlowDocument 
   return new FlowDocument({ path: PATH, scope: SCOPE, readOnly: false, file: server.file, drafts: earlier }, server.ports(drafts));
 }
 
-/** Lets timers and promises go on. */
+/** Lets timers and promises proceed. */
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
 function draft(part: Partial<Draft>): Draft {

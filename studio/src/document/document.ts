@@ -38,7 +38,7 @@ export interface DocumentState extends SavingState {
   /** Why the last thing that was asked for did not happen. */
   refusal: Refusal | null;
   selected: readonly string[];
-  /** Who selected: the text only shows where its cursor stands, the graph asks for more. */
+  /** Who selected: the text only shows where its cursor is, the graph asks for more. */
   selectedBy: "graph" | "text";
   reveal: Reveal | null;
 }
@@ -202,7 +202,7 @@ export class FlowDocument {
     if (!keep && restored !== null) this.put(restored.before, "Draft set aside", false);
   }
 
-  /** No view shows it any longer. What is not saved goes on being saved. */
+  /** No view shows it any longer. Unsaved text is still saved. */
   close(): void {
     clearTimeout(this.analyseTimer);
     this.analysing?.abort();

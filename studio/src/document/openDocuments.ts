@@ -1,7 +1,7 @@
 // The flows that are open: the one that is shown, and those that were left before their text was saved.
 //
-// Invariant: a document with unsaved text is never let go of. Its saver goes on, leaving the page asks first, and whoever
-// opens the flow again gets the same document.
+// Invariant: a document with unsaved text is never let go of. Its saver continues, leaving the page asks first, and a
+// person who opens the flow again gets the same document.
 import type { FileText } from "../api/contract";
 import { Problem } from "../api/problem";
 import { FlowDocument, type DocumentPorts } from "./document";

@@ -66,7 +66,7 @@ export class Saver {
   private hash: string | null;
   private lineEnd: string;
   private sending: string | null = null;
-  /** What the page before this one may have sent as it went away: the file may come to hold it at any moment. */
+  /** What the page before this one may have sent as it went away: the file may hold it at any moment. */
   private sentBefore: string | null = null;
   private inFlight: Promise<void> | null = null;
   private attempts = 0;

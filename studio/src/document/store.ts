@@ -1,4 +1,4 @@
-// A value that views look at. Views are told when it changes and read the part they need.
+// A value that views look at. Views are notified when it changes and read the part they need.
 import { useSyncExternalStore } from "react";
 
 export class Store<S extends object> {

@@ -29,7 +29,7 @@ export default function GatewayPage() {
     return (
       <Empty title="The gateway has recorded nothing here">
         <p>
-          <code>stave gateway</code>, started in the folder of the project, stands between clients and providers and
+          <code>stave gateway</code>, started in the folder of the project, is a proxy between clients and providers and
           keeps a record of every request.
         </p>
       </Empty>

@@ -29,7 +29,7 @@ it("the tallest bar fills the chart, and a loss draws nothing", () => {
   expect(second?.spent).toBeCloseTo(CHART.height / 4);
 });
 
-it("bars stand at their times, and few of them do not fill the chart", () => {
+it("bars are drawn at their times, and few of them do not fill the chart", () => {
   const series = [bucket(1, "1", "0", null), bucket(4, "1", "0", null)];
   const axis = axisOf(series, HOUR);
   expect(axis.to - axis.from).toBe(24 * HOUR * 1000);
@@ -47,7 +47,7 @@ it("the line of the hit rate has a gap where nothing was asked", () => {
   expect(hitPath([], axisOf([], HOUR))).toBe("");
 });
 
-it("a decimal that is none counts as nothing", () => {
+it("a decimal that is not a number counts as nothing", () => {
   expect(amount("x")).toBe(0);
   expect(amount(null)).toBe(0);
   expect(amount("0.25")).toBe(0.25);

@@ -1,6 +1,6 @@
 // The canvas: nodes and edges of a graph, moved about, selected and drawn by pointer or by keys.
 //
-// It knows nothing of files: what a person does is told to `edit`, and the graph that comes back is drawn.
+// It knows nothing of files: what a person does is passed to `edit`, and the graph that comes back is drawn.
 import {
   applyEdgeChanges,
   applyNodeChanges,
@@ -40,7 +40,7 @@ const EDGE_TYPES = { flow: FlowEdge };
 const MANY = 300;
 const STEP = 10;
 const READABLE = 0.5;
-/** On a slim screen, below what stands at the top. */
+/** On a slim screen, below what is at the top. */
 const ROOM = { top: 56, side: 12 };
 const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1.3 };
 const MAP = { width: 140, height: 90 };

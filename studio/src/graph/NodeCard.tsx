@@ -44,7 +44,7 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Can
   );
 });
 
-/** The request and the response cannot be moved; whoever tries is told why. */
+/** The request and the response cannot be moved; a person who tries reads why. */
 function standing({ node, editable }: NodeData): string | undefined {
   const isEnd = node.kind === "input" || node.kind === "output";
   return editable && isEnd ? END_PLACE : undefined;

@@ -37,7 +37,7 @@ export function placesOf(graph: Graph, direction: Direction = "right"): Map<stri
   return places;
 }
 
-/** The request and the response have no place in the file: they stand left and right of everything else. */
+/** The request and the response have no place in the file: they are left and right of everything else. */
 function placeEnds(graph: Graph, places: Map<string, Point>): void {
   const inner = graph.nodes.filter((node) => node.kind !== "input" && node.kind !== "output");
   if (inner.length === 0) return;

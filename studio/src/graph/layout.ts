@@ -34,7 +34,7 @@ interface Link {
   to: string;
 }
 
-/** Each node stands one column right of the last of its feeders; a cycle is cut where the walk meets it. */
+/** Each node is one column right of the last of its feeders; a cycle is cut where the walk meets it. */
 function columnsOf(nodes: readonly GraphNode[], links: readonly Link[]): string[][] {
   const feeders = new Map<string, string[]>();
   for (const { from, to } of links) feeders.set(to, [...(feeders.get(to) ?? []), from]);

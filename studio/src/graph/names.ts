@@ -4,7 +4,7 @@ import type { EdgeEnd, GraphNode } from "../api/contract";
 const NODE_ID = /^[a-z][a-z0-9_]*$/;
 
 /** What is said of the request and the response, which are no nodes of the file and have no place in it. */
-export const END_PLACE = "Its place is not kept in the file: it stands beside everything else.";
+export const END_PLACE = "Its place is not kept in the file: it is drawn beside everything else.";
 
 /** The end of an edge as commands write it. */
 export function endText(end: EdgeEnd): string {

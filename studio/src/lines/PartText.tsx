@@ -13,7 +13,7 @@ interface PartTextProps {
   text: string;
   /** The stretches of the part that is looked at. */
   marked: readonly Stretch[];
-  /** The pointer or the cursor came to an offset; nothing when it left. */
+  /** The pointer or the cursor reached an offset; nothing when it left. */
   onOffset?: (offset: number | null, pinned: boolean) => void;
   /** Whether to bring the marked part into view: not where the pointer is. */
   follow?: boolean;

@@ -1,4 +1,4 @@
-// Parts of a flow in its lines: which part stands at an offset, and where a part stands.
+// Parts of a flow in its lines: which part is at an offset, and where a part is.
 import type { Part, Range } from "../api/contract";
 
 export type Line = "flow" | "exec" | "system";

@@ -29,7 +29,7 @@ export function Decision({ run, question, onDecided }: DecisionProps) {
       setState("open");
     }
   };
-  if (state === "sent") return <Notice>Your answer is recorded. The run goes on.</Notice>;
+  if (state === "sent") return <Notice>Your answer is recorded. The run continues.</Notice>;
   return (
     <Notice tone="warn">
       <div className="stack">

@@ -1,4 +1,4 @@
-// What can be done with a run as it stands.
+// What can be done with a run in its status.
 import { useState } from "react";
 import { api } from "../api/client";
 import type { RunView } from "../api/contract";

@@ -25,7 +25,7 @@ import { useRun } from "./watching";
 interface RunPageProps {
   id: string;
   node: string | null;
-  /** Tells which of the studio's files the run was made from. */
+  /** Reports which of the studio's files the run was made from. */
   onSource: (run: string, path: string | null) => void;
 }
 

@@ -29,7 +29,7 @@ describe("the run form", () => {
     expect(parseField(field("o", "object"), "{")).toHaveProperty("fault");
   });
 
-  it("takes JSON for a field without a type, and text when it is none", () => {
+  it("takes JSON for a field without a type, and text when it is not JSON", () => {
     expect(parseField(field("x", null), '{"a": 1}')).toEqual({ value: { a: 1 } });
     expect(parseField(field("x", null), "{a")).toEqual({ value: "{a" });
     expect(parseField(field("x", null), "12")).toEqual({ value: "12" });

@@ -47,7 +47,7 @@ export function parseField(field: RequestField, text: string): Parsed {
       return { value: text };
     case "number": {
       const number = Number(text);
-      return Number.isFinite(number) ? { value: number } : { fault: "This is no number." };
+      return Number.isFinite(number) ? { value: number } : { fault: "This is not a number." };
     }
     case "boolean":
       return { value: text === "true" };
@@ -67,7 +67,7 @@ export function parseJson(text: string): { value: Json } | { fault: string } {
   try {
     return { value: JSON.parse(text) as Json };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : "This is no JSON." };
+    return { fault: error instanceof Error ? error.message : "This is not JSON." };
   }
 }
 

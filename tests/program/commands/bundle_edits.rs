@@ -249,7 +249,7 @@ async fn edits_beside_a_bundle_are_found_and_a_started_tree_is_accepted() {
     assert_eq!(findings(&folder, &path).await, Vec::<String>::new());
     folder.write(&manifest_path, stave_canon::pretty_sorted_utf8(&manifest));
 
-    // A manifest that is none, or that lists nothing, vouches for nothing.
+    // A file that is not a manifest, or one that lists nothing, vouches for nothing.
     for with in ["[]", "{}", "{\"schema_kind\": \"run_manifest\"}"] {
         folder.write(&manifest_path, with);
         assert!(!findings(&folder, &path).await.is_empty(), "{with}");

@@ -1,9 +1,9 @@
-//! `stave check` tells beforehand what every run under the project's settings refuses.
+//! `stave check` reports beforehand what every run under the project's settings refuses.
 
 use crate::folder::Folder;
 use crate::process::stave;
 
-/// A flow of one model step; `budget` stands at the flow, `fields` in the prompt.
+/// A flow of one model step; `budget` belongs to the flow, `fields` to the prompt.
 fn flow(budget: &str, fields: &str) -> String {
     format!(
         r#"version: "1.1"

@@ -172,7 +172,7 @@ async fn what_a_project_keeps_beside_its_flows_is_not_taken_for_flows() {
     folder.write("one/stave.toml", "[recordings]\nreplay = \"\"\n");
     let unnamed = stave(&folder, ["fmt", "--json", "one"]).finish().await.exits(0).json();
     assert_eq!(items(&unnamed, "files").len(), 3, "{unnamed}");
-    // Whoever names the folder means it.
+    // A folder that is named is checked.
     stave(&folder, ["check", "one/policies"]).finish().await.exits(2);
 }
 

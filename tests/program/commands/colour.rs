@@ -1,4 +1,4 @@
-//! `--color` and `NO_COLOR`: colour for people at a terminal, and for whoever asks for it.
+//! `--color` and `NO_COLOR`: colour at a terminal, and on request.
 
 use super::sample::broken;
 use crate::folder::Folder;

@@ -137,7 +137,7 @@ pub(super) async fn of_server(entry: EntryPoint, served: &Served, flow: &str, re
                 }
                 tokio::time::sleep(Duration::from_millis(25)).await;
             }
-            panic!("run {run} goes on for ever");
+            panic!("run {run} does not end");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! `stave exec`: documents shown, validated, drawn and compared; for people, for machines, and when the
-//! document is none.
+//! file is not a document.
 
 use stave_canon::Value;
 

@@ -1,4 +1,4 @@
-//! What is restricted stays inside its scope: model calls are governed, and what was decided is told.
+//! What is restricted stays inside its scope: model calls are governed, and decisions are reported.
 
 use stave_canon::Value;
 

@@ -147,8 +147,8 @@ async fn blocks_are_labelled_by_the_rules_of_the_project() {
     assert_eq!(shown.pointer("/blocks/0/sensitivity").and_then(Value::as_str), Some("private"), "{shown}");
 }
 
-/// A gateway with these settings in front of a scripted model, and what a question with these headers comes to: the status,
-/// the bodies that the model was sent, and what the metrics say of decisions.
+/// A gateway with these settings in front of a scripted model, and the outcome of a question with these headers: the
+/// status, the bodies that the model was sent, and what the metrics say of decisions.
 async fn through_gateway(
     settings: &str,
     headers: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! `stave gateway stats`: what recorded requests come to.
+//! `stave gateway stats`: the totals of recorded requests.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A pipe, a device or a socket in the place of a file is refused at once by whoever reads it.
+//! A pipe, a device or a socket in the place of a file is refused at once by every reader.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn socket(folder: &Folder, name: &str) -> std::os::unix::net::UnixListener {
     std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap()
 }
 
-/// A project in which something else stands where files are looked for.
+/// A project in which something else is where files are looked for.
 fn project() -> Folder {
     let folder = Folder::new();
     folder.write("stave.toml", "[http]\nallow = [\"127.0.0.1\"]\n");

@@ -1,5 +1,5 @@
 //! A project's prompt plugins do the same at every entry point: whether they change a prompt, fail or take too long, and
-//! whether the project goes on without them.
+//! whether the project continues without them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Restricted values are not shown to whoever looks at a run, unless they ask for them.
+//! Restricted values are not shown to a reader of a run who does not ask for them.
 
 use super::sample::LOOPBACK;
 use crate::folder::Folder;

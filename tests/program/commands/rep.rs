@@ -146,7 +146,7 @@ async fn an_orchestrator_runs_a_document() {
     assert_eq!(outputs.to_string(), r#"{"said":"grün","more":1}"#);
     assert_eq!(end.pointer("/summary/completed_steps").and_then(Value::as_i64), Some(4), "{end}");
     assert_eq!(end.pointer("/summary/failed_steps").and_then(Value::as_i64), Some(0));
-    // Only the last poll counts for an orchestrator, so it tells everything, in order.
+    // Only the last poll counts for an orchestrator, so it reports everything, in order.
     let events = items(&end, "events");
     let sequence: Vec<Option<i64>> =
         events.iter().map(|event| event.get("sequence").and_then(Value::as_i64)).collect();
@@ -158,7 +158,7 @@ async fn an_orchestrator_runs_a_document() {
     let wanted: Vec<(&str, &str)> =
         wanted.iter().flat_map(|step| [(*step, "started"), (*step, "succeeded")]).collect();
     assert_eq!(steps, wanted);
-    assert_eq!(peer.until_it_ends(&run).await, end, "a poll after the end tells the same");
+    assert_eq!(peer.until_it_ends(&run).await, end, "a poll after the end reports the same");
     let health = peer.call("Runtime.Health", "{}").await;
     assert_eq!(health.pointer("/result/ok"), Some(&Value::Bool(true)));
     // The run is in the journal like any other.
@@ -271,7 +271,7 @@ async fn a_poll_waits_for_news_and_holds_nobody_up() {
     let mut peer = Peer::start(&folder);
     let run = peer.start_run(&document(&[post("slow", server.port)], ""), "{}").await;
     let poll = format!(r#"{{"run_id": "{run}"}}"#);
-    // Once the step's beginning was told, there is nothing to tell until the step is done.
+    // Once a poll reported the step's beginning, there is no news until the step is done.
     loop {
         let told = peer.call("Runtime.Poll", &poll).await;
         assert_eq!(told.pointer("/result/status").and_then(Value::as_str), Some("running"), "{told}");

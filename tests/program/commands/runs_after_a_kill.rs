@@ -32,7 +32,7 @@ impl Effects {
                     let mut seen = effects.0.lock().unwrap_or_else(PoisonError::into_inner);
                     *seen.entry(path.clone()).or_default().entry(key).or_default() += 1;
                 }
-                // The effect has happened; the caller may die before it hears of it.
+                // The effect has happened; the caller may die before it receives the answer.
                 tokio::time::sleep(Duration::from_millis(15)).await;
                 Reply::json(200, format!("{{\"done\": \"{path}\"}}"))
             }

@@ -80,7 +80,7 @@ async fn a_replay_is_held_to_the_budget_of_now_and_takes_finished_items_over() {
     let shown = stave(&folder, ["runs", "show", text(&whole, "run_id").unwrap()]).finish().await.exits(0);
     assert!(shown.stdout.contains("3 items reused"), "{shown}");
 
-    // Whoever names the node wants all of it again.
+    // Naming the node repeats all of it.
     stave(&folder, ["runs", "replay", id, "all", "--json"]).finish().await.exits(0);
     assert_eq!(calls().len(), 10);
 

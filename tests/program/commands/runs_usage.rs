@@ -1,4 +1,4 @@
-//! What a run used is reported alike whoever asks: in its own report, of a run that was killed, resumed or cancelled.
+//! What a run used is reported alike everywhere: in its own report, of a run that was killed, resumed or cancelled.
 
 use std::time::Duration;
 

@@ -58,8 +58,7 @@ const SCHEMAS: &str = "\
 `stave schema NAME` prints the JSON Schema of a document, for editors and for programs that write such documents. The types
 that read a document give its schema, so that both take the same. Rules that relate several values, such as unique ids, are
 beyond a schema. `stave schema http.post` prints the arguments of an operation, and so on for every
-[operation](operations.md) and step. This page is generated; `STAVE_BLESS=1 cargo test -p stave-cli --test program -- schema`
-rewrites it and the files.
+[operation](operations.md) and step. This page is generated.
 
 `stave schema openapi` prints the OpenAPI document of [`stave serve`](serve.md), which is `schemas/openapi.json`.
 `stave schema typescript` prints the same types for clients in TypeScript, which are `studio/src/api/contract.ts`; the studio
@@ -87,9 +86,8 @@ const SETTINGS: &str = "\
 # Settings
 
 Every key of `stave.toml`. The file lies in the folder of the project, and every table and key may be left out. A key that
-is not listed here is an error. This page is generated from the types that read the file;
-`STAVE_BLESS=1 cargo test -p stave-cli --test program -- schema` rewrites it, and `stave schema project` prints the same as
-a JSON Schema for editors. `NAME` stands for a name that the project chooses.
+is not listed here is an error. This page is generated. `stave schema project` prints the same
+as a JSON Schema for editors. `NAME` stands for a name that the project chooses.
 
 | key | type | default | meaning |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-//! A process that is asked to end: effects that have begun are let finish wherever they are, and nothing else begins.
+//! A process that is asked to end: it lets effects finish that have begun, wherever they are, and begins nothing else.
 
 use std::time::Duration;
 

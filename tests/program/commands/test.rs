@@ -125,7 +125,7 @@ async fn a_difference_is_told_by_its_place_and_the_exit_code_says_so() {
     );
     assert!(failed.stderr.contains("ok   flows/greeter.yaml:32 says what is missing"), "{failed}");
     assert!(failed.stderr.contains("1 of 2 nodes, 2 of 4 edges"), "{failed}");
-    assert!(failed.stderr.contains("no test comes to greet.text -> shout.text"), "{failed}");
+    assert!(failed.stderr.contains("no test reaches greet.text -> shout.text"), "{failed}");
     assert!(failed.stderr.contains("1 passed, 1 failed"), "{failed}");
     let report = stave(&folder, ["test", "--json", "--filter", "missing"]).finish().await.exits(0).json();
     assert_eq!(items(&report, "tests").len(), 1, "{report}");

@@ -3,7 +3,7 @@
 use crate::folder::Folder;
 use crate::process::stave;
 
-/// Writes `x` bytes of state, prints as many, and gives as many, as it is told.
+/// Writes `x` bytes of state, prints as many, and gives as many, as the request says.
 const FLOW: &str = r#"version: "1.0"
 metadata: {name: heavy}
 context: {requires: [state, logs, result], optional: [items]}
@@ -118,7 +118,7 @@ nodes:
     type: transform
     inputs: [{name: x, type: string}]
     outputs: [{name: x, type: string}]
-    transform: {mode: declarative, spec: {op: human.approve, args: {message: "Go on?"}}}
+    transform: {mode: declarative, spec: {op: human.approve, args: {message: "Continue?"}}}
   second:
     type: transform
     inputs: [{name: x, type: string}]

@@ -11,7 +11,7 @@ pub(super) struct Example {
     pub(super) replies: &'static [(&'static str, &'static str)],
     /// A path and the JSON that it gives.
     pub(super) hosts: &'static [(&'static str, &'static str)],
-    /// Where the calls of a node can be told from others: its path, or a part of its prompt.
+    /// What distinguishes the calls of a node from others: its path, or a part of its prompt.
     pub(super) places: &'static [(&'static str, &'static str)],
 }
 

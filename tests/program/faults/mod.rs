@@ -215,7 +215,7 @@ async fn ends_once(folder: &Folder, report: &Value, finished: &Finished) -> Vec<
     problems
 }
 
-/// The codes with which a fault may be told.
+/// The codes with which a fault may be reported.
 fn codes(fault: Fault) -> &'static [&'static str] {
     match fault {
         Fault::Call(Misbehaviour::Slow) => &["step-timeout"],
@@ -228,7 +228,7 @@ fn codes(fault: Fault) -> &'static [&'static str] {
     }
 }
 
-/// The node that met the trouble is the one that failed, unless something stands in for it.
+/// The node that met the trouble is the one that failed, unless a fallback answers for it.
 fn is_blamed(document: &Value, report: &Value, id: &str, fault: Fault) -> Vec<String> {
     let mut problems = Vec::new();
     let Some(node) = report.pointer(&format!("/nodes/{id}")) else {
@@ -246,7 +246,7 @@ fn is_blamed(document: &Value, report: &Value, id: &str, fault: Fault) -> Vec<St
             if !codes(fault).contains(&code) {
                 problems.push(format!("{id} failed with {code}"));
             }
-            // What another node calls is told to that node.
+            // The failure of a called node goes to its caller.
             let must_fail = !has_route && !is_called;
             if must_fail != (failed_at == Some(id)) {
                 problems.push(format!("the run is blamed on {failed_at:?}"));

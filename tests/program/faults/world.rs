@@ -1,4 +1,4 @@
-//! One server in the place of every host and model of a flow, which can be told to misbehave at one path or
+//! One server in the place of every host and model of a flow, which a test can make misbehave at one path or
 //! prompt.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! The conformance rows of the flow line, through the built program: `tests/vectors/flow/`.
 //!
-//! Every row is run. Rows that do not pass stand in a committed list, which is compared exactly: a row that
+//! Every row is run. Rows that do not pass are in a committed list, which is compared exactly: a row that
 //! begins to fail and a listed row that begins to pass both fail the test, so the list can only shrink.
 
 mod check;

@@ -1,4 +1,4 @@
-//! The rows as they stand in `tests/vectors/flow/`.
+//! The rows of `tests/vectors/flow/`.
 
 use stave_canon::Value;
 

@@ -13,10 +13,10 @@ use crate::json::{items, text};
 use crate::process::stave;
 use crate::serve::client::Served;
 
-/// What the upstream says that two images and a question came to.
+/// What the upstream counts for two images and a question.
 const REPLY: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"message":{"role":"assistant","content":"two cats"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1700,"completion_tokens":5,"total_tokens":1705}}"#;
 
-/// An upstream that answers each request once it is let.
+/// An upstream that answers each request once the test permits it.
 async fn upstream(let_go: Arc<Semaphore>, asked: Arc<Semaphore>) -> (u16, JoinSet<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -354,7 +354,7 @@ def coding_agent(client):
             for block in content
             if block["type"] == "tool_use"
         ]
-        messages.append({"role": "user", "content": results or [{"type": "text", "text": "go on"}]})
+        messages.append({"role": "user", "content": results or [{"type": "text", "text": "continue"}]})
 
 
 def responses(base, model):
@@ -421,7 +421,7 @@ def check(direct, gateway):
             break
         time.sleep(0.1)
     else:
-        raise AssertionError("the upstream goes on for a client that went away")
+        raise AssertionError("the upstream continues for a client that went away")
     print(f"{count} conversations are the same")
 
 

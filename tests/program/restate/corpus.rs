@@ -105,7 +105,7 @@ async fn problems(port: u16, prepared: Prepared) -> Vec<String> {
             Value::from_iter([("flow", Value::from(name.as_str())), ("input", request.clone())]).to_string();
         let headers = [("content-type", "application/json")];
         let answer = ask(port, "POST", "/runs?wait=true", &headers, Some(&key), Some(&body)).await;
-        // The server says where a run stands; the rows say whether it went well.
+        // The server says the status of a run; the rows say whether it went well.
         let mut report = match answer.status {
             200 | 202 => answer.json(),
             // A request that does not fit the flow is rejected before a run begins, which is that request's error.

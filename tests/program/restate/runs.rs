@@ -117,7 +117,7 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
-        panic!("run {run} goes on for ever");
+        panic!("run {run} does not end");
     }
 }
 
@@ -132,7 +132,7 @@ async fn people_decide_and_runs_are_watched_cancelled_and_replayed_as_on_the_emb
     let answer = world.served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
     assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
 
-    // A run waits for a person, keeps its document when the flow changes, and goes on when it is approved.
+    // A run waits for a person, keeps its document when the flow changes, and continues when it is approved.
     let run = world.begin("careful", r#"{"amount": 3}"#).await;
     let events = world.served.get(&format!("/runs/{run}/events")).await.is(200);
     assert!(events.body.contains("event: started") && events.body.contains("event: waiting"), "{events:?}");
@@ -273,7 +273,7 @@ async fn runs_of_the_embedded_engine_are_exported_and_handed_over() {
     assert_eq!(text(&world.settled(&run).await, "status"), Some("waiting"));
     let approved = world.runs(&["approve", &run, "ask"]).await.exits(0).json();
     assert_eq!(approved.pointer("/output/paid"), Some(&"paid 7".into()), "{approved}");
-    // The session goes on where it was.
+    // The session continues where it was.
     let turn = world.begin("turns", r#"{"session_id": "s"}"#).await;
     assert_eq!(world.settled(&turn).await.pointer("/output/turn"), Some(&2.into()));
 }

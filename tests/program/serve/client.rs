@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::folder::Folder;
 use crate::process::{Finished, Stave, Watched, stave};
 
-/// A `stave serve` that goes on until the test is done.
+/// A `stave serve` that runs until the test is done.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) process: Watched,

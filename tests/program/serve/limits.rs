@@ -136,7 +136,7 @@ async fn a_request_that_the_journal_does_not_keep_is_too_large() {
     let run = stave(&folder, ["run", "flows/echo.yaml", "--input", "-"]).input(&request).finish().await;
     let run = run.exits(2);
     assert!(run.stderr.contains("the request takes") && run.stderr.contains("record_bytes"), "{run}");
-    assert!(!run.stderr.contains("runs resume"), "there is no run to go on with: {run}");
+    assert!(!run.stderr.contains("runs resume"), "there is no run to resume: {run}");
     let served = Served::start(&folder, &[]).await;
     let body = format!(r#"{{"flow": "echo", "input": {request}}}"#);
     served.post("/runs", &body).await.problem(413, "request-too-large");

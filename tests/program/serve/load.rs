@@ -82,7 +82,7 @@ async fn runs_in_a_row_are_all_answered() {
     let whole = started.elapsed();
     took.sort();
     let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize];
-    // Read by whoever measures; how long it takes on a busy machine proves nothing.
+    // For people who measure; how long it takes on a busy machine proves nothing.
     println!(
         "{} runs on {connections} connections in {whole:.2?}: {:.0} a second, half within {:.1?}, 99 of 100 within {:.1?}",
         took.len(),

@@ -124,7 +124,7 @@ async fn a_decision_a_resume_and_a_cancellation_at_the_same_time_pay_at_most_onc
             assert!(matches!(answer.status, 200 | 202 | 409), "{answer:?}");
         }
         for _ in 0..400 {
-            // A run that was resumed before the decision came waits; deciding once more lets it go on.
+            // A run that was resumed before the decision came waits; deciding once more lets it continue.
             let shown = settled(&served, &run).await;
             if text(&shown, "status") != Some("waiting") {
                 break;

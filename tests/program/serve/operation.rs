@@ -33,7 +33,7 @@ async fn a_server_removes_ended_runs_as_the_project_says_and_no_others() {
     let left: Vec<Option<&str>> = items(&listed, "runs").iter().map(|run| text(run, "status")).collect();
     assert_eq!(left, [Some("ok"), Some("waiting")], "{listed}");
     served.get(&format!("/runs/{waiting}")).await.is(200);
-    // What waits goes on after its decision.
+    // A waiting run continues after its decision.
     let decision = format!("/runs/{waiting}/nodes/ask/decision");
     served.post(&decision, r#"{"approved": true}"#).await.is(202);
     assert_eq!(text(&super::runs::settled(&served, &waiting).await, "status"), Some("ok"));

@@ -1,4 +1,4 @@
-//! Runs whose process died: resumed by whoever is there, and quarantined when they take processes down.
+//! Runs whose process died: resumed by another process, and quarantined when they take processes down.
 
 use std::time::Duration;
 

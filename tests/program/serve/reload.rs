@@ -26,7 +26,7 @@ async fn a_changed_flow_is_served_anew_and_its_runs_keep_the_old_one() {
     let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
     assert_eq!(shown.pointer("/output/paid"), Some(&"paid 3".into()), "{shown}");
 
-    // A flow with a mistake goes on as it was, and the others go on too.
+    // A flow with a mistake stays as it was, and so do the others.
     folder.write("flows/echo.yaml", echo("broken ").replace("to: say.query", "to: nobody.query"));
     served.process.wait_for_stderr("is served as it was before").await;
     let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
@@ -52,7 +52,7 @@ async fn a_name_that_two_files_have_holds_up_no_other_flow() {
     let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
     assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
     served.post("/v1/models/more:predict", r#"{"query": "hi"}"#).await.is(200);
-    // Who asks is told.
+    // The health endpoint reports it.
     let ready = served.get("/v2/health/ready").await.is(200).json();
     assert_eq!(ready.get("not_served"), Some(&1.into()), "{ready}");
     let models = served.get("/v2/models").await.is(200).json();
@@ -163,7 +163,7 @@ async fn a_changed_project_file_counts_as_a_whole() {
     served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
     served.post("/v1/models/caller:predict", call).await.problem(403, "host-not-allowed");
 
-    // A file with a mistake changes nothing, and who asks is told.
+    // A file with a mistake changes nothing, and the health endpoint reports it.
     folder.write("stave.toml", "[http\n");
     served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
     served.post("/v1/models/caller:predict", call).await.problem(403, "host-not-allowed");

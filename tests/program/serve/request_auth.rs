@@ -1,4 +1,4 @@
-//! Runs whose request had `auth`: they go on for whoever asked, and for nobody else.
+//! Runs whose request had `auth`: they continue for the requester, and for nobody else.
 
 use super::client::Served;
 use super::sample::project;

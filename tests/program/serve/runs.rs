@@ -26,7 +26,7 @@ pub(crate) async fn settled(served: &Served, run: &str) -> Value {
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("run {run} goes on for ever");
+    panic!("run {run} does not end");
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn a_run_is_begun_watched_and_shown() {
     let folder = project();
     let served = Served::start(&folder, &[]).await;
     let run = begin(&served, "echo", r#"{"query": "hello"}"#).await;
-    // The events of a run are all there, whether it goes on or has ended.
+    // The events of a run are all there, whether it is in progress or has ended.
     for _ in 0..2 {
         let events = served.get(&format!("/runs/{run}/events")).await.is(200);
         assert!(events.head.contains("content-type: text/event-stream"), "{events:?}");
@@ -173,7 +173,7 @@ async fn a_run_that_goes_on_is_cancelled_and_one_that_was_interrupted_resumed() 
     let shown = settled(&served, &run).await;
     assert_eq!(shown.pointer("/output/reply/ok"), Some(&true.into()), "{shown}");
 
-    // Unless it is told not to, a server goes on with what another left.
+    // By default, a server resumes the runs that another left.
     let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
     drop(served);
     let served = Served::start(&folder, &[]).await;

@@ -5,7 +5,7 @@ use crate::json::values;
 use crate::scripted::Server;
 use crate::scripted::host::HostScript;
 
-/// Says what it is told, `prefix` before it; texts that begin with `fail` make its code fail.
+/// Repeats the request's text, `prefix` before it; texts that begin with `fail` make its code fail.
 pub(crate) fn echo(prefix: &str) -> String {
     format!(
         r#"version: "1.0"

@@ -69,7 +69,7 @@ async fn two_hundred_heavy_runs_of_one_tenant_leave_another_its_answers() {
             ask(port, "POST", &path, &JSON, Some(FLOOD), Some(r#"{"page": "slow"}"#)).await
         });
     }
-    // Twelve of the sixteen turns are for whoever comes first; four are kept for the other tenant.
+    // Twelve of the sixteen turns are first come, first served; four are kept for the other tenant.
     while running(&mut served).await < 10 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

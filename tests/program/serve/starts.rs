@@ -57,7 +57,7 @@ async fn equal_starts_under_one_key_are_one_run_also_at_the_same_time_and_after_
         assert_eq!(run_of(&answer), run);
         assert_eq!(text(&answer.json(), "run_id"), Some(run.as_str()));
     }
-    // Whoever waits gets the answer of the one run, while it goes on and after it has ended.
+    // Every request gets the answer of the one run, while it is in progress and after it has ended.
     for _ in 0..2 {
         let waited = keyed(other.port, "/runs?wait=true", "k-1", START).await.is(200).json();
         assert_eq!(waited.pointer("/output/reply/ok"), Some(&true.into()), "{waited}");

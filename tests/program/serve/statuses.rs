@@ -1,4 +1,4 @@
-//! Where a run stands: one word in every answer, and pages of runs.
+//! The status of a run: one word in every answer, and pages of runs.
 
 use stave_canon::Value;
 

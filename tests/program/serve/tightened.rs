@@ -1,4 +1,4 @@
-//! Settings and secrets that change while runs wait: a run that goes on is held to what the project says now.
+//! Settings and secrets that change while runs wait: a resumed run is held to what the project says now.
 
 use stave_canon::Value;
 
@@ -180,7 +180,7 @@ async fn a_state_folder_of_another_tenant_is_refused_by_every_command() {
         finished.exits(3);
     }
     assert!(script.log.lock().calls.is_empty());
-    // The tenant itself goes on with it.
+    // The tenant itself can continue the run.
     stave(&folder, ["runs", "approve", &run, "ask", "--state-dir", "state"]).finish().await.exits(0);
     assert_eq!(script.log.lock().calls.len(), 2);
 }

@@ -54,7 +54,7 @@ async fn a_full_disk_is_reported_and_its_runs_go_on_once_there_is_room() {
     let reason = health(&served, 503).await;
     assert!(reason.contains("cannot be written"), "{reason}");
     served.post("/runs", r#"{"flow": "echo", "input": {"query": "x"}}"#).await.problem(503, "journal-failed");
-    // The driver gives up after a while; the run is free, and whoever watches it is told.
+    // The driver gives up after a while; the run is free, and its watchers are informed.
     becomes(&served, &runs[0], "interrupted").await;
     let events = served.get(&format!("/runs/{}/events", runs[0])).await.is(200);
     assert!(events.body.contains("event: ended"), "{events:?}");

@@ -18,7 +18,7 @@ async fn ended(served: &Served, run: &str) -> Value {
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("run {run} goes on for ever");
+    panic!("run {run} does not end");
 }
 
 async fn begin(served: &Served, path: &str, content: Option<&str>, input: &str) -> String {

@@ -142,7 +142,7 @@ async fn a_save_that_the_disk_does_not_take_leaves_the_old_file_whole() {
         assert!(refused.body.contains("echo.yaml can't be written"), "{refused:?}");
         assert_eq!(folder.read(FLOW), echo(""));
     }
-    // Nothing half written is left behind, and the server goes on.
+    // Nothing half written is left behind, and the server continues.
     let mut names: Vec<_> = std::fs::read_dir(folder.path().join("flows"))
         .unwrap()
         .flatten()

@@ -1,4 +1,4 @@
-//! What a collector is told of requests to the gateway, and what it is not told.
+//! What a collector receives of requests to the gateway, and what it does not.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ async fn a_request_is_traced_through_its_attempts_and_its_trace_goes_on_upstream
         assert!(chat.attributes.contains_key("gen_ai.response.id"));
     }
     sole(&spans, "POST /v1/messages");
-    // Each time the upstream is told where in the trace it is.
+    // Each request tells the upstream where in the trace it is.
     let calls = world.model.log.lock().calls.clone();
     let mut told: Vec<String> =
         calls.iter().map(|call| call.headers["traceparent"].to_str().unwrap().to_owned()).collect();

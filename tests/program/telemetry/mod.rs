@@ -1,4 +1,4 @@
-//! What a collector is told of runs, and what it is not told.
+//! What a collector receives of runs, and what it does not.
 
 mod collector;
 mod gateway;

@@ -44,7 +44,7 @@ pub(super) fn support_chats(random: &mut Random, wire: Wire) -> Vec<Line> {
     lines
 }
 
-/// Questions whose retrieved text stands in the system text or in the last message, and is gone next time.
+/// Questions whose retrieved text is in the system text or in the last message, and is gone next time.
 pub(super) fn changing_retrieval(random: &mut Random, wire: Wire) -> Vec<Line> {
     let mut lines = Vec::new();
     let instructions = text(1400, random);

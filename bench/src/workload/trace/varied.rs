@@ -45,7 +45,7 @@ struct World {
     named: bool,
     /// One request in so many loses its oldest results; zero for none.
     edits: u64,
-    /// One conversation in so many goes on from the middle of an earlier one; zero for none.
+    /// One conversation in so many continues from the middle of an earlier one; zero for none.
     forks: u64,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Layer {
 
 /// How many observations a layer's starting point weighs.
 const WEIGHT: f64 = 2.5;
-/// The same for uses that come late: they are rarer, and the first one tells more.
+/// The same for uses that come late: they are rarer, and the first one says more.
 const LATE_WEIGHT: f64 = 1.6;
 /// How many watched prefixes a layer waits for.
 const PENDING: usize = 48;

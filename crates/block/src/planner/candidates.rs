@@ -118,7 +118,7 @@ impl Planner {
         for candidate in &mut candidates {
             candidate.chance = candidate.chance.scaled(trust);
         }
-        // Whoever asks for a longer prefix asks for the shorter one too, and others may.
+        // A request for a longer prefix asks for the shorter one too, and other requests may.
         let mut deeper = Chance { short: 0.0, long: 0.0 };
         for candidate in candidates.iter_mut().rev() {
             candidate.chance = candidate.chance.max(deeper);

@@ -33,7 +33,7 @@ pub(crate) struct Candidate {
     pub(crate) reads: u64,
     /// Whether an entry ends exactly here.
     pub(crate) live: bool,
-    /// Whether different requests go on from here.
+    /// Whether different requests continue from here.
     pub(crate) shared: bool,
     /// The client's own mark here.
     pub(crate) client: Option<Ttl>,

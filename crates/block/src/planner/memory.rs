@@ -56,7 +56,7 @@ impl Planner {
         }
     }
 
-    /// A planner that goes on where another stopped. What is too old to matter is left out.
+    /// A planner that continues where another stopped. What is too old to matter is left out.
     #[must_use]
     pub fn with_memory(settings: PlannerSettings, memory: &PlannerMemory, now: f64) -> Self {
         let mut planner = Planner::new(settings);

@@ -63,7 +63,7 @@ pub struct CachePlan {
     pub marks: Vec<(usize, Ttl)>,
     /// The key that routes to a warm machine, where the interface has one and the client set none.
     pub cache_key: Option<String>,
-    /// What the plan is expected to come to.
+    /// The expected result of the plan.
     pub expected: Served,
     receipt: Receipt,
 }
@@ -134,7 +134,7 @@ pub struct Planner {
     trust: Generations<u64, Trust>,
     /// One for each model, as each has a cache of its own to invest in.
     ledgers: Generations<u64, Ledger>,
-    /// The latest time that was told.
+    /// The latest time that a caller gave.
     now: f64,
 }
 

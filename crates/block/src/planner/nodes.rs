@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Copy, V> Generations<K, V> {
     fn note_change(&mut self, key: K) {
         let Some(changed) = &mut self.changed else { return };
         changed.insert(key);
-        // Nobody asked for a long time: what is forgotten meanwhile need not be told.
+        // Nobody asked for a long time: nodes forgotten meanwhile need not be reported.
         if changed.len() > 4 * self.capacity {
             changed.retain(|key| self.young.contains_key(key) || self.old.contains_key(key));
         }
@@ -125,7 +125,7 @@ impl Node {
     }
 }
 
-/// The entries of the modelled cache stand on their nodes.
+/// The entries of the modelled cache are on their nodes.
 #[derive(Debug)]
 pub(crate) struct NodeEntries<'n> {
     pub(crate) nodes: &'n mut Generations<PrefixHash, Node>,

@@ -4,7 +4,7 @@ use crate::{PositionKind, WirePrompt, find_variables, template};
 
 use super::PlanRequest;
 
-/// How much of the first system text tells one scaffold from another.
+/// How much of the first system text distinguishes one scaffold from another.
 const SAMPLE: usize = 512;
 
 /// The profile of a request: model, whether it has tools, and the templated beginning of its system text.
@@ -21,7 +21,7 @@ pub(super) fn profile(wire: &WirePrompt, body: &str) -> u64 {
     hash_text(&key).max(1)
 }
 
-/// The conversation that a request goes on with, when its session has a name. A session can have several: side
+/// The conversation that a request continues, when its session has a name. A session can have several: side
 /// tasks, agents, and each model's part of a conversation in which several answer, as each has its own cache.
 pub(super) fn conversation(request: &PlanRequest<'_>, profile: u64) -> Option<u64> {
     let session = request.session?;

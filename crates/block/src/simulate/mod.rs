@@ -3,7 +3,7 @@
 //! Three answers to the same trace: as it was sent, as the planner would send it, and a bound that no way of
 //! sending it can be cheaper than. The planner sees each request only when it comes; the bound knows all.
 //!
-//! Invariant: read, written and uncached tokens of a request add up to its tokens, whoever planned it.
+//! Invariant: read, written and uncached tokens of a request add up to its tokens, whatever planner planned it.
 
 mod automatic;
 mod bound;
@@ -39,7 +39,7 @@ pub enum Strategy {
     Optimum,
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Replay {
     pub total: Totals,

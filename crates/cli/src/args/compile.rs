@@ -35,7 +35,7 @@ pub(crate) struct Compile {
     /// Compile again whenever a source changes, until stopped
     #[arg(long, conflicts_with_all = ["clean", "clean_all"])]
     pub(crate) watch: bool,
-    /// Neither use nor keep results of earlier compiles
+    /// Neither use nor store cached results of compiles
     #[arg(long)]
     pub(crate) no_cache: bool,
     /// Treat leniencies of the check as errors

@@ -14,7 +14,7 @@ pub(crate) enum EngineKind {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct EngineChoice {
-    /// What keeps and drives runs; `engine.kind` of stave.toml when absent, else the embedded engine
+    /// The engine that stores and drives runs; `engine.kind` of stave.toml when absent, else the embedded engine
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) engine: Option<EngineKind>,
     /// The admin address of Restate; several with commas are the nodes of one cluster

@@ -45,7 +45,7 @@ pub(crate) struct Validate {
     /// Exec documents
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Take every version 1.y.z and pass over what it adds, as a runtime does
+    /// Accept every version 1.y.z and ignore what it adds, as a runtime does
     #[arg(long)]
     pub(crate) additive: bool,
     /// Print one JSON object on stdout and nothing else there

@@ -72,7 +72,7 @@ pub(crate) struct Fmt {
     /// Change nothing; print what would change
     #[arg(long)]
     pub(crate) diff: bool,
-    /// Has no effect any more: `id` fields always stay
+    /// Deprecated, without effect: `id` fields always stay
     #[arg(long, hide = true)]
     pub(crate) strict: bool,
     /// Print one JSON object on stdout and nothing else there

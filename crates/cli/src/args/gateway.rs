@@ -8,7 +8,7 @@ use std::path::PathBuf;
 Examples:
   stave gateway                                   what stave.toml sets up, on 127.0.0.1:8090
   stave gateway --listen 0.0.0.0:8090             needs keys: `stave keys`
-  stave gateway stats --since 24h                 what the requests came to
+  stave gateway stats --since 24h                 cost, tokens and cache hits
 
   OPENAI_BASE_URL=http://127.0.0.1:8090/v1        for OpenAI's libraries
   ANTHROPIC_BASE_URL=http://127.0.0.1:8090        for Anthropic's libraries and Claude Code
@@ -28,14 +28,14 @@ pub(crate) struct Gateway {
     /// Where keys and records live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Let everyone in who can reach the port; something in front of it has to decide who may
+    /// Accept every request that reaches the port; something in front of it has to authenticate
     #[arg(long)]
     pub(crate) without_keys: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum GatewayAction {
-    /// Say what the recorded requests come to: money, tokens, cache hits, misses
+    /// Report the money, tokens, cache hits and misses of the recorded requests
     Stats(crate::commands::GatewayStats),
 }
 

@@ -19,8 +19,8 @@ Examples:
 A file of keys has a tenant and a key on each line, and after them what the key may do: name=NAME, \
 roles=run,decide,observe,edit,admin, flows=FLOW,… A key opens the flows and runs of its tenant and no others, and without \
 roles it can run and observe.
-Flows and keys that change are read again, and on SIGHUP; runs that have begun go on with what they began with. On SIGTERM nothing new is
-taken, and runs are waited for.")]
+The server reads changed flows and keys again, also on SIGHUP; runs in progress keep what they \
+began with. On SIGTERM it accepts nothing new and drains its runs.")]
 pub(crate) struct Serve {
     /// Flows, workflows, exec documents, or folders of them; `flows` when absent
     pub(crate) paths: Vec<PathBuf>,
@@ -46,22 +46,22 @@ pub(crate) struct Serve {
     /// A file with `TENANT KEY [name=NAME] [roles=ROLE,…] [flows=FLOW,…]` on each line
     #[arg(long, value_name = "FILE", env = "STAVE_API_KEYS_FILE", conflicts_with = "without_keys")]
     pub(crate) api_keys: Option<PathBuf>,
-    /// Let everyone in who can reach the port; something in front of it has to decide who may
+    /// Accept every request that reaches the port; something in front of it has to authenticate
     #[arg(long)]
     pub(crate) without_keys: bool,
     /// The tenant of flows that lie in no project
     #[arg(long, value_name = "TENANT", env = "STAVE_TENANT")]
     pub(crate) tenant: Option<String>,
-    /// Serve flows as they are now, whatever becomes of their files; keys are read again on SIGHUP only
+    /// Do not reload flows when their files change; keys are read again on SIGHUP only
     #[arg(long)]
     pub(crate) no_reload: bool,
     /// Serve no page: only the protocols and the run API
     #[arg(long)]
     pub(crate) no_studio: bool,
-    /// Let the studio look at files, change none and run no other text
+    /// Make the studio read-only: it changes no file and runs no other text
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Leave runs alone that a process before this one did not bring to their end
+    /// Do not resume runs that an earlier process left unfinished
     #[arg(long)]
     pub(crate) no_resume: bool,
     /// The most that the bodies of all requests in progress may take together, in bytes
@@ -76,7 +76,7 @@ pub(crate) struct Serve {
     /// The largest body of a request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8 * 1024 * 1024)]
     pub(crate) max_body: usize,
-    /// How many runs go on at the same time
+    /// How many runs execute at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_runs: u32,
     /// How many more runs of each tenant may wait for their turn
@@ -88,7 +88,7 @@ pub(crate) struct Serve {
     /// The longest that a request waits for its run, which is cancelled then
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) request_seconds: u64,
-    /// How long runs are waited for at the end
+    /// How long to wait for runs at shutdown
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
     /// A folder with a stave.toml: what lies below it belongs to this project. Compiled flows of other projects than the
@@ -101,7 +101,7 @@ pub(crate) struct Serve {
     /// How each event is written on stderr
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
-    /// The least important events that are written
+    /// The lowest level of events to log
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub(crate) log_level: LogLevel,
 }

@@ -145,7 +145,7 @@ pub(crate) struct SystemBundle {
     /// Take deployment targets from the document alone (version 4)
     #[arg(long)]
     pub(crate) deploy_targets_from_ir_only: bool,
-    /// Let the nodes of a document without an intent use the network that they declare
+    /// Allow the nodes of a document without an intent to use the network that they declare
     #[arg(long)]
     pub(crate) allow_network: bool,
     /// Write here instead of printing
@@ -222,7 +222,7 @@ pub(crate) struct BundleSign {
     /// The version counter, which a later build must exceed; the seconds since 1970 when absent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_COUNTER))]
     pub(crate) counter: Option<u64>,
-    /// How long the signature counts, such as 12h or 90d; until it is refused otherwise when absent
+    /// How long the signature is valid, such as 12h or 90d; until it is refused otherwise when absent
     #[arg(long, value_name = "PERIOD")]
     pub(crate) expires: Option<Period>,
     /// Print one JSON object on stdout and nothing else there

@@ -169,7 +169,7 @@ fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
         let text = documents::read(file)?;
         let claim = Claim::of(&text).ok_or_else(|| {
             let stop = Stop::invalid(format!(
-                "{} is no runtime bundle, run manifest or system document",
+                "{} is not a runtime bundle, run manifest or system document",
                 file.display()
             ));
             match is_exec(file) {

@@ -146,9 +146,7 @@ fn understood() -> String {
 fn refused(error: &EditError, name: &str, terminal: Terminal, json: bool) -> Stop {
     let help = match error {
         EditError::Unknown { help, .. } => help.clone(),
-        EditError::Alias { .. } => {
-            Some("write the value out where the alias stands, then edit it".to_owned())
-        }
+        EditError::Alias { .. } => Some("write the value out in place of the alias, then edit it".to_owned()),
         EditError::OtherBase { .. } => Some("read the flow again and make the edit anew".to_owned()),
         EditError::AddsErrors { diagnostics, text } => {
             let mut sources = Sources::new();

@@ -32,7 +32,7 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
     let from_stdin = paths.iter().any(|path| path.as_os_str() == "-");
     if from_stdin && paths.len() > 1 {
-        return Err(Stop::invalid("`-` stands alone: stdin is formatted to stdout"));
+        return Err(Stop::invalid("`-` cannot be combined with other paths: stdin is formatted to stdout"));
     }
     let files = if from_stdin { paths } else { files::expand(&paths)? };
     let options = FormatOptions::default();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: stdout carries replies and nothing else, stderr carries nothing while requests are answered,
 //! and the process ends soon after SIGTERM or the end of its input, whatever its runs are doing. Runs that
-//! were going on can be resumed.
+//! were in progress can be resumed.
 
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -53,7 +53,7 @@ const GIVING_BACK: Duration = Duration::from_secs(5);
 pub(crate) use self::mcp::{Mcp, mcp};
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
-    // Also what is told before there is a log, and why the server does not start.
+    // Also what is reported before there is a log, and why the server does not start.
     let terminal = match arguments.log_format {
         LogFormat::Text => terminal,
         LogFormat::Json => {
@@ -200,7 +200,7 @@ impl Prepared {
         databases.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 
-    /// Begins to watch the files and to go on with runs that were left.
+    /// Begins to watch the files and to resume runs that were left.
     fn begin(self, arguments: &Serve, keys: Option<KeysFile>, log: &Log) -> Result<Server, Stop> {
         let server = self.server;
         retention::start(Arc::clone(&self.flows), log.clone());
@@ -300,7 +300,7 @@ async fn work(arguments: &Serve, paths: &[PathBuf], flows: &Mutex<Flows>) -> Res
 /// One for the whole server, as the project of the first path wants it.
 fn tracing(paths: &[PathBuf]) -> Result<Tracing, Stop> {
     let Some(first) = paths.first() else { return Ok(Tracing::default()) };
-    // What is wrong with the project file is told when its flows are read.
+    // What is wrong with the project file is reported when its flows are read.
     let project = Project::of(&first.join(project::FILE), &mut Sources::new(), &mut Vec::new())?;
     Ok(Tracing::of(&project))
 }

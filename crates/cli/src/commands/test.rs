@@ -168,6 +168,6 @@ fn show_coverage(suite: &Suite) {
         edges - missing_edges.len()
     ));
     for missing in missing_nodes.iter().map(|id| format!("node {id}")).chain(missing_edges) {
-        terminal::error(&format!("  no test comes to {missing}"));
+        terminal::error(&format!("  no test reaches {missing}"));
     }
 }

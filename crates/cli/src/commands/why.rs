@@ -89,7 +89,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         terminal::out(&failed.failure.to_string());
     }
     if report.result.is_ok() && answers.is_empty() {
-        terminal::error("every node is ok; name one to see what came to it");
+        terminal::error("every node is ok; name one to see what reached it");
     }
     for answer in &answers {
         terminal::out_styled(answer.text(&source, terminal).trim_end());

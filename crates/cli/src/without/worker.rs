@@ -1,4 +1,4 @@
-//! Stands for the Restate worker in a program built without the `restate` feature.
+//! Replaces the Restate worker in a program built without the `restate` feature.
 
 use std::sync::Arc;
 

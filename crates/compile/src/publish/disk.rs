@@ -21,7 +21,7 @@ impl FileSystem for Disk {
             Ok(metadata) if metadata.is_file() => Ok(EntryKind::File),
             Ok(_) => Ok(EntryKind::Other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(EntryKind::Absent),
-            // A file stands where a folder would have to.
+            // A file is where a folder would have to be.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(EntryKind::Absent),
             Err(error) => Err(error),
         }

@@ -58,7 +58,7 @@ impl PublishError {
     }
 }
 
-/// What publishing came to.
+/// The result of publishing.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Published {
     pub written: Vec<String>,
@@ -75,7 +75,7 @@ pub(crate) struct Publication<'p> {
     pub(crate) owner: Owner<'p>,
     /// Whether everything else that was written here goes too. A folder that holds files of others is refused.
     pub(crate) wipe: bool,
-    /// Whether the output folder itself may be replaced: not when somebody stands in it.
+    /// Whether the output folder itself may be replaced: not when it is the current folder.
     pub(crate) may_exchange: bool,
 }
 

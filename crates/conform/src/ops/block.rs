@@ -15,7 +15,7 @@ fn build(input: &Value) -> Outcome {
         "gemini" | "gemini_generateContent" => Some(Surface::GeminiGenerateContent),
         _ => Surface::from_word(word),
     };
-    let surface = surface.ok_or_else(|| Refusal(format!("`{word}` is no known surface")))?;
+    let surface = surface.ok_or_else(|| Refusal(format!("`{word}` is not a known surface")))?;
     let body = member(input, "request")?.to_string();
     let clock = FixedClock(Timestamp::UNIX_EPOCH);
     let blocks = request_to_block(&body, Some(surface), None, &CountingIds::new(), &clock)?;

@@ -1,6 +1,6 @@
 //! Ops of the prompt line. The header of [`super`] says how one is added.
 //!
-//! Ids are drawn as `00000001`, `00000002`, … and the clock stands still, as the rows expect.
+//! Ids are drawn as `00000001`, `00000002`, … and the clock is fixed, as the rows expect.
 
 use stave_canon::{CountingIds, FixedClock, Number, Timestamp, Value};
 use stave_prompt::governance::PolicySet;

@@ -53,7 +53,7 @@ codes! { Flow:
     CONFLICTING_ARGUMENTS = "conflicting-arguments", Warning, "An operation has two arguments that exclude each other.";
     EMBEDDED_CONTAINER = "embedded-container", Error, "A `${…}` puts an object or a list inside a text.";
     MAYBE_ABSENT = "maybe-absent", Warning, "A `${…}` reads an optional input that may be absent.";
-    MISPLACED_SECRET = "misplaced-secret", Error, "A secret stands where it could leak.";
+    MISPLACED_SECRET = "misplaced-secret", Error, "A secret is used where it could leak.";
     MISSING_ARGUMENT = "missing-argument", Error, "An operation lacks an argument it needs.";
     RESERVED_OP = "reserved-op", Warning, "An operation is reserved and cannot be run.";
     UNDECLARED_CONTEXT = "undeclared-context", Error, "A context field is used but not declared.";
@@ -77,7 +77,7 @@ codes! { Flow:
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     VOLATILE_SYSTEM_TEXT = "volatile-system-text", Warning, "A system text changes from request to request.";
     // Code in its node.
-    EXTRA_OUTPUT = "extra-output", Warning, "Code or a template gives a key that is no output of its node.";
+    EXTRA_OUTPUT = "extra-output", Warning, "Code or a template gives a key that is not an output of its node.";
     LACKING_OUTPUT = "lacking-output", Warning, "Code or a template lacks a required output of its node.";
     UNKNOWN_INPUT = "unknown-input", Error, "Code reads an input that its node does not have.";
     // State and caching.

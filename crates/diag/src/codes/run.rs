@@ -25,7 +25,7 @@ codes! { Run:
     HOST_NOT_ALLOWED = "host-not-allowed", Error, "A flow tried to call a host that the project does not allow.";
     EFFECT_NOT_ALLOWED = "effect-not-allowed", Error, "A step reaches something that the bundle of its project does not allow.";
     SECRET_MISSING = "secret-missing", Error, "A secret that a flow uses is not set.";
-    SECRET_MISPLACED = "secret-misplaced", Error, "A secret stands in a place where it would leave the flow.";
+    SECRET_MISPLACED = "secret-misplaced", Error, "A secret is used where it would leave the flow.";
     INTERPOLATION_FAILED = "interpolation-failed", Error, "A placeholder names an absent value or one that has no text form.";
     BAD_ARGUMENT = "bad-argument", Error, "An argument of an operation has the wrong kind of value at run time.";
     STATE_FAILED = "state-failed", Error, "State or features could not be read or written.";

@@ -59,7 +59,7 @@ struct Writer {
 /// Words that wait for the end of their paragraph or list item.
 #[derive(Default)]
 struct Paragraph {
-    /// What stands before the first line: nothing, or the sign of a list item.
+    /// The text before the first line: nothing, or the sign of a list item.
     lead: String,
     words: Vec<String>,
 }

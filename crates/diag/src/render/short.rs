@@ -20,7 +20,7 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     out
 }
 
-/// Whoever reads line by line must not meet a line that is the tail of a message.
+/// A program that reads line by line must not meet a line that is the tail of a message.
 fn one_line(text: &str) -> String {
     visible(text).replace('\n', "␊")
 }

@@ -48,7 +48,7 @@ fn value(tree: &Expr) -> Option<Value> {
     }
 }
 
-/// A Python number as JSON has it. Complex numbers are none.
+/// A Python number as JSON has it. Complex numbers have no such form.
 pub(super) fn number(number: &PythonNumber) -> Option<Number> {
     match number {
         PythonNumber::Int(integer) => match integer.as_i64() {

@@ -174,7 +174,7 @@ impl Lowering {
         self.add(plain_node(&id, "switch", with), when.place);
         let inside = self.sequence(&when.steps);
         let Some(entry) = inside.entry else {
-            let message = "no step stands below this `when`";
+            let message = "this `when` has no steps";
             self.diagnostics.push(Diagnostic::new(codes::WDL_EMPTY_BRANCH, self.span(when.place), message));
             return Segment::default();
         };

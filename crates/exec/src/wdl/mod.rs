@@ -49,7 +49,7 @@ pub enum Dialect {
     Extended,
 }
 
-/// What a text came to, and everything that is wrong with it. Without errors there is a value.
+/// The result of reading a text, and everything that is wrong with it. Without errors there is a value.
 #[derive(Debug, Clone)]
 pub struct Checked<T> {
     pub value: Option<T>,

@@ -169,7 +169,7 @@ fn block(node: &WdlNode, faults: &mut Faults) -> Vec<Statement> {
             block
         }
         WdlNode::Scalar(scalar) => {
-            faults.malformed(scalar.place, "the statements stand below, indented");
+            faults.malformed(scalar.place, "write the statements below, indented");
             Vec::new()
         }
     }

@@ -2,7 +2,7 @@
 
 use super::tree::{Scalar, WdlLocation};
 
-/// A reference and where it stands.
+/// A reference and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference<'t> {
     pub(crate) target: Target,

@@ -5,10 +5,10 @@ use stave_diag::{Diagnostic, SourceId, Span};
 
 use super::lines::{self, Line};
 
-/// How deep blocks may stand in each other.
+/// How deep blocks may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Where something stands: bytes for spans, line and column (in characters, from 1) for people and JSON.
+/// A place in the text: bytes for spans, line and column (in characters, from 1) for people and JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WdlLocation {
     pub start: usize,

@@ -23,7 +23,7 @@ const KINDS: [(&str, &str, &[&str]); 5] = [
 struct Written<'n> {
     kind: String,
     place: WdlLocation,
-    /// Absent when what stands below the kind is no mapping.
+    /// Absent when the value below the kind is not a mapping.
     settings: Option<Vec<&'n WdlEntry>>,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
     }
 }
 
-/// What stands below `triggers`, and where something that is no trigger stands.
+/// The entries of `triggers`, and the places of those that are not triggers.
 fn written(node: &WdlNode) -> Vec<Result<Written<'_>, WdlLocation>> {
     match node {
         WdlNode::Mapping(mapping) => in_mapping(mapping),

@@ -272,7 +272,7 @@ impl Reader<'_> {
                 steps
             }
             WdlNode::Scalar(scalar) => {
-                self.faults.malformed(scalar.place, "the steps of `when` stand below it, indented");
+                self.faults.malformed(scalar.place, "write the steps of `when` below it, indented");
                 return None;
             }
         };

@@ -159,7 +159,7 @@ fn expectation(
         && turns.len() > 1
         && output.items().is_none_or(|items| items.len() != turns.len())
     {
-        let message = format!("the test has {} turns, and `output` is no list of as many", turns.len());
+        let message = format!("the test has {} turns, and `output` is not a list of as many", turns.len());
         diagnostics.push(bad(output.span, message));
     }
     let known: Vec<&str> = subject.nodes().map(|node| node.id.as_str()).collect();

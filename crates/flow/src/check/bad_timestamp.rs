@@ -11,7 +11,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for (name, text) in [("created_at", &metadata.created_at), ("modified_at", &metadata.modified_at)] {
         let Some(text) = text else { continue };
         if text.as_str().parse::<Timestamp>().is_err() {
-            let message = format!("`{name}` is `{}`, which is no RFC 3339 time", text.as_str());
+            let message = format!("`{name}` is `{}`, which is not an RFC 3339 time", text.as_str());
             diagnostics.push(
                 Diagnostic::new(codes::BAD_TIMESTAMP, text.span, message)
                     .help("write it like `2026-01-02T03:04:05Z`"),

@@ -9,7 +9,7 @@ use super::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for group in groups(subject) {
-        // The node that stands first in the file begins the path.
+        // The first node of the file begins the path.
         let first = subject.nodes().map(|node| node.id.as_str()).find(|id| group.contains(id));
         if let Some(path) = first.and_then(|first| shortest_cycle(subject, first)) {
             diagnostics.push(report(subject, &path));
@@ -84,7 +84,7 @@ fn shortest_cycle<'flow>(subject: &Subject<'flow>, start: &'flow str) -> Option<
 fn report(subject: &Subject<'_>, path: &[&str]) -> Diagnostic {
     let spans: Vec<Span> =
         path.windows(2).filter_map(|step| edge_span(subject, step.first()?, step.last()?)).collect();
-    // The edge that stands last in the file is the likeliest to have closed the circle.
+    // The last edge in the file is the likeliest to have closed the circle.
     let primary = spans.iter().copied().max().unwrap_or(subject.flow.span);
     let message = match path {
         [only, _] => format!("node `{only}` feeds itself"),

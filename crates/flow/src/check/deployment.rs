@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let legal = service_label(name.as_str());
         if legal != name.as_str() {
             let message =
-                format!("`{}` is no legal service name; the service is called `{legal}`", name.as_str());
+                format!("`{}` is not a legal service name; the service is called `{legal}`", name.as_str());
             diagnostics.push(
                 Diagnostic::new(codes::RENAMED_SERVICE, name.span, message)
                     .help(format!("write `service_name: {legal}` under `deployment.kserve`")),

@@ -36,7 +36,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(facts) = subject.code.get(node.id.as_str()).map(|code| &code.facts)
             && let Some(span) = facts.first_await.filter(|_| !facts.is_async)
         {
-            let message = "`await` stands in a `def` that is not `async`, which Python itself refuses";
+            let message = "`await` is used in a `def` that is not `async`, which Python itself rejects";
             diagnostics.push(
                 Diagnostic::new(codes::AWAIT_IN_DEF, span, message)
                     .help("write `async def transform(inputs, context, state):`"),

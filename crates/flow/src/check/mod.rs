@@ -2,8 +2,8 @@
 //!
 //! Rules look and never run anything: Python and templates are parsed, schemas are compiled, addresses
 //! are not resolved. A rule says nothing about what another rule or the parser reported already, so that
-//! one mistake is one error. The model tells an absent part from an unreadable one (`model/readable.rs`), and a rule
-//! that needs an unreadable part is silent.
+//! one mistake is one error. The model distinguishes an absent part from an unreadable one (`model/readable.rs`), and a
+//! rule that needs an unreadable part is silent.
 
 mod allow_lists;
 mod answer_schema;
@@ -109,10 +109,10 @@ pub struct SharedStores {
     pub features: bool,
 }
 
-/// The template whose role stands in for every role without one.
+/// The role whose template is used for every role without one.
 const GENERAL_ROLE: &str = "default";
 
-/// The `schema_id` that stands for what the template of the prompt requires.
+/// The `schema_id` that means what the template of the prompt requires.
 const DEFAULT_SCHEMA: &str = "default";
 
 /// What the template files of a project define.
@@ -125,7 +125,7 @@ pub struct PromptNames {
 }
 
 impl PromptNames {
-    /// What a template requires of answers. The general template stands in for roles without one.
+    /// What a template requires of answers. Roles without a template use the general one.
     fn template_of(&self, name: &str, is_role: bool) -> Option<&Option<OutputRequirements>> {
         let general = || self.templates.get(GENERAL_ROLE).filter(|_| is_role);
         self.templates.get(name).or_else(general)
@@ -135,7 +135,7 @@ impl PromptNames {
 type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
 
 /// Every rule. The order is the order in which a person would look: the file's own claims, the names in
-/// it, the graph that the names make up, then what stands inside each node, and what surrounds the flow.
+/// it, the graph that the names make up, then the content of each node, and what surrounds the flow.
 /// Findings are sorted by place afterwards, so it decides only between findings at one place.
 const RULES: &[Rule] = &[
     // The file's own claims.

@@ -52,7 +52,7 @@ pub(super) fn step_span(text: &Text, range: &Range<usize>) -> Span {
     text.at(range.start + dot..range.end)
 }
 
-/// Where a text with placeholders stands.
+/// The place of a text with placeholders.
 struct Place<'check, 'flow> {
     subject: &'check Subject<'flow>,
     node: &'flow Node,
@@ -132,7 +132,7 @@ impl Place<'_, '_> {
                 });
                 if whole && container && !sole {
                     let word = port.port_type.map(|port_type| port_type.word()).unwrap_or_default();
-                    let message = format!("`{path}` is of type `{word}` and cannot stand inside a text");
+                    let message = format!("`{path}` is of type `{word}` and cannot be part of a text");
                     let help = format!("let `${{{path}}}` be the whole value, or name a field of it");
                     return Some(Diagnostic::new(codes::EMBEDDED_CONTAINER, span, message).help(help));
                 }
@@ -155,7 +155,7 @@ impl Place<'_, '_> {
             );
         }
         (!self.secrets).then(|| {
-            let message = format!("`{}` stands where it could leak", placeholder.path);
+            let message = format!("`{}` is used where it could leak", placeholder.path);
             Diagnostic::new(codes::MISPLACED_SECRET, span, message)
                 .help("put it in `headers`, or in a model's `endpoint`")
         })

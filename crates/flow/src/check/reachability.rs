@@ -1,6 +1,6 @@
 //! Which nodes lead to which, along edges and calls of tools.
 //!
-//! A way only ever climbs, as long as there is no cycle: each node stands at least one level above those
+//! A way only ever climbs, as long as there is no cycle: each node is at least one level above those
 //! that lead to it. A search for a node need not look past its level, so that a question about two nodes
 //! near each other stays small in a large flow.
 
@@ -89,7 +89,7 @@ impl Reachability {
         let limit = self.level(to);
         let is_below = |index: usize| match (self.level(index), limit) {
             (Some(level), Some(limit)) => level < limit,
-            // What stands behind a cycle leads to nothing that has a level.
+            // A node behind a cycle leads to nothing that has a level.
             (None, Some(_)) => false,
             (_, None) => true,
         };

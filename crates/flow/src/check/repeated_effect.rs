@@ -1,4 +1,4 @@
-//! An operation that changes something outside is repeated only where the other side can tell.
+//! An operation that changes something outside is repeated only where the other side can detect the repetition.
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;

@@ -1,4 +1,4 @@
-//! Schemas are valid JSON Schema (draft 7 unless they say otherwise), stand on their own, and allow the
+//! Schemas are valid JSON Schema (draft 7 unless they say otherwise), are self-contained, and allow the
 //! type of their port.
 
 use jsonschema::Draft;

@@ -58,7 +58,7 @@ fn template(
                 Diagnostic::new(
                     codes::BAD_STATE_KEY,
                     key.at(error.range),
-                    format!("the key is no template: {}", error.message),
+                    format!("the key is not a template: {}", error.message),
                 )
                 .help("write `{name}` for a value and `{{` for a brace")
             }));

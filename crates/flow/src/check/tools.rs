@@ -99,7 +99,8 @@ fn parameters(node: &Node, tool: &ToolDeclaration, diagnostics: &mut Vec<Diagnos
             if !node.inputs.is_complete() {
                 continue;
             }
-            let message = format!("the tool's parameter `{name}` is no input of node `{}`", node.id.value);
+            let message =
+                format!("the tool's parameter `{name}` is not an input of node `{}`", node.id.value);
             let known: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
             let diagnostic = Diagnostic::new(codes::TOOL_PARAMETER, entry.key.span, message);
             diagnostics.push(suggest(diagnostic, name, entry.key.span, &known, |listed| {

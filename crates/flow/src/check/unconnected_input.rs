@@ -23,7 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // An edge with a broken end was meant to feed the port that it names or nearly names.
     let meant: HashSet<(&str, &str)> =
         subject.flow.edges.iter().filter_map(|edge| target(subject.flow, edge.to.as_ref()?)).collect();
-    // A tool that nearly names a node was meant for it, and is reported where it stands.
+    // A tool that nearly names a node was meant for it, and is reported at its place.
     let called = subject.nodes().flat_map(Node::called).map(Text::as_str);
     let astray = called.filter(|target| !subject.flow.nodes.contains_key(*target));
     let ids = || subject.flow.nodes.keys().map(String::as_str);
@@ -89,7 +89,7 @@ fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str,
     Some((node.id.as_str(), port))
 }
 
-/// Whether a tool has a parameter that the node does not take, which is reported where it stands.
+/// Whether a tool has a parameter that the node does not take, which is reported at its place.
 fn is_misnamed(tool: &ToolDeclaration, node: &Node) -> bool {
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
     let entries = properties.and_then(Tree::entries).unwrap_or_default();

@@ -192,8 +192,8 @@ pub static COMMANDS: &[CommandShape] = &[
         summary: "replaces bytes of the file; inverses are made of it",
         fields: &[
             required("at", Count, "the byte offset"),
-            required("remove", Text, "what must stand there"),
-            required("insert", Text, "what is to stand there"),
+            required("remove", Text, "the text that must be there"),
+            required("insert", Text, "the text to put there"),
         ],
         offered: false,
     },

@@ -68,7 +68,7 @@ pub(super) fn change(state: &State, command: &FlowEdit) -> Result<Vec<Edit>, Edi
 
 /// The fields of the document.
 fn root(flow: &mut Value) -> Result<&mut Object, EditError> {
-    flow.as_object_mut().ok_or_else(|| EditError::invalid("the flow is no mapping"))
+    flow.as_object_mut().ok_or_else(|| EditError::invalid("the flow is not a mapping"))
 }
 
 /// The nodes by id; an absent or empty `nodes` becomes a mapping.
@@ -77,7 +77,7 @@ fn nodes_mut(flow: &mut Value) -> Result<&mut Object, EditError> {
     if nodes.is_null() {
         *nodes = Value::Object(Object::new());
     }
-    nodes.as_object_mut().ok_or_else(|| EditError::invalid("`nodes` is no mapping"))
+    nodes.as_object_mut().ok_or_else(|| EditError::invalid("`nodes` is not a mapping"))
 }
 
 fn node_mut<'flow>(flow: &'flow mut Value, id: &str) -> Result<&'flow mut Object, EditError> {
@@ -88,7 +88,7 @@ fn node_mut<'flow>(flow: &'flow mut Value, id: &str) -> Result<&'flow mut Object
     nodes
         .get_mut(id)
         .and_then(Value::as_object_mut)
-        .ok_or_else(|| EditError::invalid(format!("node `{id}` is no mapping")))
+        .ok_or_else(|| EditError::invalid(format!("node `{id}` is not a mapping")))
 }
 
 /// A list of an object; an absent one is made.
@@ -99,7 +99,7 @@ fn list_mut<'flow>(owner: &'flow mut Object, name: &str) -> Result<&'flow mut Ve
     }
     match list {
         Value::Array(items) => Ok(items),
-        _ => Err(EditError::invalid(format!("`{name}` is no list"))),
+        _ => Err(EditError::invalid(format!("`{name}` is not a list"))),
     }
 }
 

@@ -154,7 +154,7 @@ impl EditRequest {
             return Ok(EditRequest::new(read_commands(items)?));
         }
         let Some(object) = value.as_object() else {
-            return Err("a list of commands, or an object with `commands`, must stand here".to_owned());
+            return Err("expected a list of commands, or an object with `commands`".to_owned());
         };
         let mut request = EditRequest::default();
         for (key, value) in object {
@@ -166,7 +166,7 @@ impl EditRequest {
                 ("base_hash" | "allow_errors" | "commands", value) => {
                     return Err(format!("`{key}` cannot be {}", value.kind()));
                 }
-                _ => return Err(format!("`{key}` is no field of an edit request")),
+                _ => return Err(format!("`{key}` is not a field of an edit request")),
             }
         }
         Ok(request)

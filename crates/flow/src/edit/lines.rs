@@ -1,4 +1,4 @@
-//! The lines of a text: where they begin and end, and which comments belong to what stands on them.
+//! The lines of a text: where they begin and end, and which comments belong to their content.
 
 use stave_diag::{SourceId, Span};
 
@@ -41,7 +41,7 @@ impl<'text> Lines<'text> {
         end + if rest.starts_with("\r\n") { 2 } else { usize::from(!rest.is_empty()) }
     }
 
-    /// How many characters stand ahead of an offset on its line.
+    /// How many characters precede an offset on its line.
     pub(crate) fn column(&self, offset: usize) -> usize {
         self.text.get(self.start(offset)..offset).unwrap_or_default().chars().count()
     }
@@ -52,7 +52,7 @@ impl<'text> Lines<'text> {
         line.len() - line.trim_start_matches(' ').len()
     }
 
-    /// Whether only white space stands ahead of an offset on its line.
+    /// Whether only white space precedes an offset on its line.
     pub(crate) fn is_first(&self, offset: usize) -> bool {
         self.text.get(self.start(offset)..offset).unwrap_or_default().trim().is_empty()
     }

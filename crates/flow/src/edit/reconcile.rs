@@ -24,7 +24,7 @@ pub(super) struct Reconciler<'text> {
     path: Vec<String>,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Debug, Clone, Copy)]
 struct Place<'text> {
     /// The offset right behind the `:` or `-` that the value belongs to.
@@ -83,7 +83,7 @@ impl<'text> Reconciler<'text> {
         }
     }
 
-    /// Writes a value anew where another one stands.
+    /// Replaces a value with another one.
     fn whole(&mut self, tree: &Tree, target: &Value, place: Place<'_>) {
         let span = tree.span;
         let (start, end) = (span.start as usize, span.end as usize);

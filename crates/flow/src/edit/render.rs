@@ -23,7 +23,7 @@ const SHORT: usize = 72;
 const OLD_WORDS: [&str; 8] = ["yes", "no", "on", "off", "y", "n", "true", "false"];
 
 impl Style<'_> {
-    /// A value on the line where it stands: a scalar, or a flow collection.
+    /// A value on its own line: a scalar, or a flow collection.
     pub(super) fn inline(self, value: &Value) -> String {
         match value {
             Value::Null => "null".to_owned(),
@@ -66,7 +66,7 @@ impl Style<'_> {
         }
     }
 
-    /// What stands behind `key:` or `-`, with the space or line break ahead of it. `indent` is the column
+    /// The text behind `key:` or `-`, with the space or line break ahead of it. `indent` is the column
     /// of the key.
     pub(super) fn after_key(self, key: &str, value: &Value, indent: usize) -> String {
         match value {
@@ -88,7 +88,7 @@ impl Style<'_> {
         }
     }
 
-    /// The entries of a block mapping whose first key stands where the text begins.
+    /// The entries of a block mapping whose first key is where the text begins.
     pub(super) fn entries(self, object: &Object, indent: usize) -> String {
         let break_ = format!("{}{}", self.newline, " ".repeat(indent));
         let entries: Vec<String> = object.iter().map(|(key, value)| self.entry(key, value, indent)).collect();
@@ -113,7 +113,7 @@ impl Style<'_> {
         }
     }
 
-    /// A literal block scalar whose lines stand at `indent`, with its `|`.
+    /// A literal block scalar whose lines begin at `indent`, with its `|`.
     pub(super) fn literal(self, text: &str, indent: usize) -> String {
         let header = if text.ends_with('\n') { "|" } else { "|-" };
         let mut out = header.to_owned();

@@ -45,7 +45,7 @@ struct Comment {
     column: usize,
     /// Where its line begins.
     line: usize,
-    /// Whether nothing stands ahead of it on its line.
+    /// Whether nothing precedes it on its line.
     alone: bool,
     text: String,
     blank: bool,

@@ -39,7 +39,7 @@ enum Place {
 struct Printer<'text> {
     text: &'text str,
     out: String,
-    /// Whether the next thing goes on the line that was begun.
+    /// Whether the next item belongs on the line that was begun.
     inline: bool,
     /// Whether a blank line would become part of the block scalar ahead of it.
     keeps_blank: bool,
@@ -250,7 +250,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether a comment stands ahead of the first child.
+/// Whether a comment precedes the first child.
 fn leads(container: &Container) -> bool {
     container.children.first().is_some_and(|child| !child.leading.is_empty())
 }

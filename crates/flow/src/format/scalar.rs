@@ -7,7 +7,7 @@ use super::tree::{Scalar, line_start};
 /// A scalar, line by line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// What stands behind the key.
+    /// The text behind the key.
     pub(super) first: String,
     /// The lines below it, without indentation.
     pub(super) rest: Vec<String>,

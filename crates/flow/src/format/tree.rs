@@ -50,7 +50,7 @@ pub(super) struct Child {
     pub(super) leading: Vec<Remark>,
     /// The comment behind it on its first line.
     pub(super) trailing: Option<String>,
-    /// Whether a blank line stands ahead of it.
+    /// Whether a blank line precedes it.
     pub(super) blank: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Child {
 #[derive(Debug, Clone)]
 pub(super) struct Remark {
     pub(super) text: String,
-    /// Whether a blank line stands ahead of it.
+    /// Whether a blank line precedes it.
     pub(super) blank: bool,
 }
 
@@ -89,7 +89,7 @@ impl Child {
         }
     }
 
-    /// Puts a comment behind the child; one that stood there already moves ahead of it.
+    /// Puts a comment behind the child; one that was there already moves ahead of it.
     pub(super) fn trail(&mut self, text: String) {
         if let Some(before) = self.trailing.replace(text) {
             self.leading.push(Remark { text: before, blank: false });

@@ -87,7 +87,7 @@ impl Merger<'_> {
             let value = self.value(base.get(key), None, Some(value));
             self.path.pop();
             let Some(value) = value else { continue };
-            // It stands behind what it stood behind on their side.
+            // It follows what it followed on their side.
             let before = theirs.keys().take(index).rev().find_map(|key| merged.get_index_of(key));
             let at = before.map_or(0, |before| before + 1);
             merged.shift_insert(at.min(merged.len()), key.clone(), value);

@@ -3,7 +3,7 @@
 //! Invariants: every span points into the file the flow was read from. A required field is an `Option`
 //! only because a broken text may lack it; `None` then means that an error about it was reported, so in
 //! a flow without errors every such field is there. A field that may be left out is a [`Readable`] where some rule
-//! reports its absence or something else stands for it; it is an `Option` where nobody asks why it is not there.
+//! reports its absence or something else replaces it; it is an `Option` where nobody asks why it is not there.
 
 mod deployment;
 mod each;

@@ -132,7 +132,7 @@ impl NodeMap {
         NodeMap { read, unreadable, is_readable: true }
     }
 
-    /// What stands for `nodes` that cannot be read at all.
+    /// The value for `nodes` that cannot be read at all.
     pub(crate) fn unreadable() -> Self {
         NodeMap { read: IndexMap::new(), unreadable: HashSet::new(), is_readable: false }
     }

@@ -310,7 +310,7 @@ impl<'tree> Fields<'tree> {
     }
 }
 
-/// A string, or a report that something else stands there.
+/// A string, or a report that something else is there.
 pub(super) fn as_text(reader: &mut Reader<'_>, entry: &YamlEntry, path: &str) -> Option<Text> {
     if let TreeValue::String(text) = &entry.value.value {
         return Some(text.clone());

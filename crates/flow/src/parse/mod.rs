@@ -57,7 +57,7 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
     if root.entries().is_none() {
         let message = match root.value {
             TreeValue::Null => "the file is empty".to_owned(),
-            _ => format!("the file holds {} where a flow must stand", root.kind()),
+            _ => format!("the file holds {} instead of a flow", root.kind()),
         };
         reader.report(not_a_flow(root.span, &message));
         return None;

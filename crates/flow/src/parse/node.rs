@@ -141,7 +141,7 @@ fn transform(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<
     let words = [("declarative", TransformMode::Declarative), ("code", TransformMode::Code)];
     let mode = fields.required(reader, "mode").and_then(|entry| fields.word(reader, entry, &words));
     let spec = fields.required(reader, "spec").and_then(|entry| {
-        // Without a mode the shape tells what was meant, so that the rest is checked all the same.
+        // Without a mode the shape shows what was meant, so that the rest is checked all the same.
         let as_code = mode.map_or(entry.value.text().is_some(), |mode| mode.value == TransformMode::Code);
         if as_code {
             let path = format!("`spec` of {owner}");

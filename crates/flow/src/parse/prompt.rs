@@ -75,7 +75,7 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
     })
 }
 
-/// The requirements as they stand; a rule reads what is in them.
+/// The requirements as they are; a rule reads what is in them.
 fn mapping(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Tree> {
     if entry.value.entries().is_none() {
         let path = format!("`output_requirements` of {owner}");

@@ -36,7 +36,7 @@ pub enum CompletionKind {
 pub fn completions(text: &str, offset: usize) -> Vec<Completion> {
     let offset = text.floor_char_boundary(offset);
     let parsed = crate::parse(SourceId(0), text);
-    // A line that is being written often breaks the text; the rest of it still tells what there is.
+    // A line that is being written often breaks the text; the rest of it still shows what there is.
     let parsed =
         if parsed.flow.is_some() { parsed } else { crate::parse(SourceId(0), &without_line(text, offset)) };
     let Some(flow) = parsed.flow else { return top_level(text, offset) };
@@ -175,7 +175,7 @@ fn embedded(
     Some(offered(text, offset, words, CompletionKind::Variable, is_name))
 }
 
-/// The words for a text at a path, of which `before` stands ahead of the cursor.
+/// The words for a text at a path, of which `before` precedes the cursor.
 fn inside(before: &str, flow: &Flow, path: &[String]) -> Option<Vec<Word>> {
     let steps: Vec<&str> = path.iter().map(String::as_str).collect();
     let node = match steps.as_slice() {

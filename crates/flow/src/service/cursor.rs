@@ -1,4 +1,4 @@
-//! Where in the document a cursor stands, also while the text around it cannot be read.
+//! Where in the document a cursor is, also while the text around it cannot be read.
 
 use crate::shape::{FLOW, FormatField, FormatShape, Holds};
 use crate::yaml::{Tree, TreeValue};
@@ -112,7 +112,7 @@ fn key_of(content: &str) -> Option<&str> {
     is_key.then_some(key)
 }
 
-/// What stands ahead of and inside the last flow mapping that is still open.
+/// The text ahead of and inside the last flow mapping that is still open.
 fn flow_mapping(content: &str) -> Option<(&str, &str)> {
     let mut open = Vec::new();
     for (index, letter) in content.char_indices() {

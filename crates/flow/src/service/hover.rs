@@ -1,4 +1,4 @@
-//! What stands under the cursor, explained.
+//! Explains what is under the cursor.
 
 use stave_canon::Value;
 use stave_diag::Span;
@@ -18,7 +18,7 @@ pub struct Hover {
     pub span: Span,
 }
 
-/// Explains what stands at an offset.
+/// Explains what is at an offset.
 #[must_use]
 pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     let flow = analysis.flow.as_ref()?;

@@ -1,5 +1,5 @@
 //! What an editor asks about a flow, as pure functions over its text: where things are named and defined,
-//! what stands under the cursor, what could be written there.
+//! what is under the cursor, what could be written there.
 //!
 //! Invariants: places are byte offsets of the text that was given; no text and no offset makes any of them
 //! fail.
@@ -52,7 +52,7 @@ impl Analysis {
         Analysis { text, tree: None, flow: None, diagnostics, occurrences: Vec::new() }
     }
 
-    /// The name under an offset. The end of a name belongs to it, as a cursor stands there after typing.
+    /// The name under an offset. The end of a name belongs to it, as a cursor is there after typing.
     #[must_use]
     pub fn occurrence_at(&self, offset: usize) -> Option<&Occurrence> {
         let touches = |occurrence: &&Occurrence| {

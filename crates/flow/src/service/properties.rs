@@ -110,7 +110,7 @@ fn ports(node: &Node) -> impl Iterator<Item = Described<'_>> {
 
 type Feeders<'flow> = HashMap<(&'flow str, &'flow str), Option<Described<'flow>>>;
 
-/// The described port that feeds each input; absent where several do, or a transform stands between.
+/// The described port that feeds each input; absent where several do, or a transform is between.
 fn feeders<'flow>(edges: &[Connected<'flow>]) -> Feeders<'flow> {
     let mut fed: Feeders<'flow> = HashMap::new();
     for connected in edges {

@@ -11,10 +11,10 @@ use crate::model::Flow;
 pub fn rename_edits(flow: &Flow, text: &str, symbol: &Symbol, to: &str) -> Result<Vec<Edit>, String> {
     match symbol {
         Symbol::Property { .. } if !is_word(to) => {
-            return Err(format!("`{to}` is no name: it must match `[A-Za-z_][A-Za-z0-9_]*`"));
+            return Err(format!("`{to}` is not a name: it must match `[A-Za-z_][A-Za-z0-9_]*`"));
         }
         Symbol::Property { .. } => {}
-        _ if !valid_name(to) => return Err(format!("`{to}` is no name: it must match `[a-z][a-z0-9_]*`")),
+        _ if !valid_name(to) => return Err(format!("`{to}` is not a name: it must match `[a-z][a-z0-9_]*`")),
         _ => {}
     }
     let found = occurrences(flow, text);
@@ -33,7 +33,7 @@ pub fn renamable_at(analysis: &Analysis, offset: usize) -> Option<Span> {
     analysis.occurrences.iter().any(|other| declared(&other)).then_some(found.span)
 }
 
-/// The edits of renaming what stands at an offset. A name that would add errors is refused.
+/// The edits that rename the name at an offset. A name that would add errors is refused.
 pub fn rename_at(
     analysis: &Analysis,
     offset: usize,

@@ -2,7 +2,7 @@
 
 use crate::model::{BUILT_IN_CONTEXT, Flow, INPUT, Node, OUTPUT, Port, Text};
 
-/// A word to offer, with what it stands for.
+/// A word to offer, with its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,

@@ -123,7 +123,7 @@ pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, EvidenceError> 
     checked(stave_sqlite::open_read_only(path)).or_else(|_| connect(path)).or_else(immutable)
 }
 
-/// Opens the file for whoever looks at it without being the gateway.
+/// Opens the file for a reader that is not the gateway.
 pub(crate) fn connect(path: &Path) -> Result<Connection, EvidenceError> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

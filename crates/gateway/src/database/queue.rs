@@ -19,7 +19,7 @@ pub(crate) enum Entry {
     Record(Box<RequestRecord>),
     Spend(Spend),
     Hold(Hold),
-    /// Rows of holds that came to nothing.
+    /// Rows of holds that were not used.
     Release(Vec<i64>),
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Answers whoever waits for the hold. `false` when nobody does any more.
+    /// Answers the task that waits for the hold. `false` when none waits any more.
     pub(super) fn answer(&self, held: Result<i64, RefusalKind>) -> bool {
         let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         answer.is_some_and(|answer| answer.send(held).is_ok())
     }
 }
 
-/// What a request of a key came to.
+/// What a request of a key used.
 #[derive(Debug)]
 pub(crate) struct Spend {
     pub(crate) key: std::sync::Arc<str>,

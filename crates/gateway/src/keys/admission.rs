@@ -11,7 +11,7 @@ use super::ledger::nanodollars;
 use super::meter::Reservation;
 use crate::database::{Entry, Hold, Queue, Spend};
 
-/// The most that a request may come to.
+/// An upper bound of what a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// Input and output together.
@@ -66,7 +66,7 @@ impl RefusalKind {
         }
     }
 
-    /// What the client is told.
+    /// The message for the client.
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl RefusalKind {
                 "this request may cost more than is left of this key's budget for the month; a smaller `max_tokens` sets less aside"
             }
             RefusalKind::BeyondLimit => {
-                "this request alone may come to more than a whole limit of this key, its tokens per minute or its budget, so waiting does not help; a smaller `max_tokens` sets less aside"
+                "this request alone may exceed a whole limit of this key, its tokens per minute or its budget, so waiting does not help; a smaller `max_tokens` sets less aside"
             }
             RefusalKind::Unpriced => {
                 "this key has a budget, and nobody knows what this request may cost: the model or the service tier has no price, or a stored prompt, a provider's shell, a plugin or `provider` adds to it unseen"
@@ -159,7 +159,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Replaces what was set aside by what the request came to.
+    /// Replaces what was set aside by what the request used.
     pub fn settle(mut self, tokens: u64, money: Cost) {
         let Some(reservation) = self.reservation.take() else { return };
         let money = nanodollars(money);

@@ -66,7 +66,7 @@ struct Day {
     committed: i64,
     /// On the way to the file.
     pending: i64,
-    /// What requests under way may still come to.
+    /// What requests under way may still use.
     reserved: i64,
     /// The same of other processes, and of those that ended before they knew.
     foreign: i64,

@@ -1,8 +1,8 @@
 //! Virtual keys: who may ask for which models, how often and for how much money.
 //!
 //! A key's text is shown once and never kept: the file holds its SHA-256, which is enough because the text
-//! has 256 random bits. What a request may come to is set aside before it is sent and replaced by what it did
-//! come to, so requests that run at the same time cannot exceed a budget together.
+//! has 256 random bits. The bound of a request is set aside before it is sent and replaced by what it
+//! used, so requests that run at the same time cannot exceed a budget together.
 
 mod admission;
 mod bucket;
@@ -117,7 +117,7 @@ impl VirtualKeys {
         key.expires_at.is_none_or(|end| now < end).then(|| Arc::clone(key))
     }
 
-    /// Sets aside what a request may come to, or says why it must not be sent.
+    /// Sets aside the bound of a request, or says why it must not be sent.
     pub fn admit(
         &self,
         key: &Arc<VirtualKey>,
@@ -134,7 +134,7 @@ impl VirtualKeys {
         self.issued.load(Ordering::Relaxed)
     }
 
-    /// Reads the keys again, and what was spent by whoever else uses the file. What keys have set aside and
+    /// Reads the keys again, and what was spent by other users of the file. What keys have set aside and
     /// how fast they were used stays with them. `own` are the holds that this process has in memory too.
     pub(crate) fn reload(&self, connection: &Connection, own: &HashSet<i64>) -> Result<(), EvidenceError> {
         let now = self.clock.now();

@@ -17,7 +17,7 @@ const BASIC: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Refuses whoever may not.
+/// Refuses requests without the right.
 pub(crate) fn admitted(core: &Core, headers: &HeaderMap) -> Result<(), Fault> {
     match presented(core, &with_bearer(headers))? {
         Some(key) if !key.is_admin => {
@@ -27,7 +27,7 @@ pub(crate) fn admitted(core: &Core, headers: &HeaderMap) -> Result<(), Fault> {
     }
 }
 
-/// The answer to whoever was refused.
+/// The answer to a refused request.
 pub(crate) fn refused(fault: Fault) -> Reply {
     let asks_for_key = fault.status == StatusCode::UNAUTHORIZED;
     let mut reply = fault.into_reply(Surface::OpenAiChat);

@@ -117,7 +117,7 @@ pub(super) async fn ask(
                     }
                 },
                 Err((class, was_sent)) => {
-                    // Whoever got a request and did not answer may have worked on it.
+                    // An upstream that received the request and did not answer may have worked on it.
                     entry.unanswered += u64::from(was_sent);
                     failure = Some(Failure::Silent(class));
                     (class, None)

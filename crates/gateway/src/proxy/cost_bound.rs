@@ -52,7 +52,7 @@ const TIERS: [(&str, &[&str]); 3] = [
 /// Members that let the provider answer after its reply, by names without case and underscores.
 const LATER: [&str; 2] = ["background", "deferred"];
 
-/// What a request may come to.
+/// The bound of what a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CostBound {
     /// About how many tokens the input has, for a reply that does not say.
@@ -67,7 +67,7 @@ pub(crate) struct CostBound {
     /// Whether the request asks for something whose price the table does not have, such as a service tier or a
     /// stored prompt with tools of its own.
     pub(crate) is_unpriced: bool,
-    /// Whether the provider may go on when nobody reads its reply, so that what passed does not say what it comes to.
+    /// Whether the provider may continue when nobody reads its reply, so that what passed does not show its usage.
     pub(crate) goes_on: bool,
 }
 
@@ -122,7 +122,7 @@ impl CostBound {
     }
 
     /// What an attempt is charged for that nobody answered: its input, since a provider stops to write when nobody
-    /// reads; everything that it may come to when the provider goes on.
+    /// reads; its whole bound when the provider continues.
     pub(crate) fn unanswered(&self, model: &str) -> Usage {
         if self.goes_on {
             Usage { input: self.input, output: self.most_output(model), ..Usage::default() }
@@ -194,7 +194,7 @@ fn whole_number(name: &str, value: BodyValue<'_, '_>) -> Result<Option<u64>, Fau
     })
 }
 
-/// What stands in a request as something else than text.
+/// The parts of a request that are not text.
 #[derive(Debug, Default)]
 struct Media {
     images: u64,
@@ -227,7 +227,7 @@ impl Media {
         media
     }
 
-    /// Adds what is named instead of sent, wherever it stands: that makes a request dearer and never cheaper.
+    /// Adds what is named instead of sent, wherever it is: that makes a request dearer and never cheaper.
     fn read_named(&mut self, root: BodyValue<'_, '_>) {
         let mut open = vec![root];
         while let Some(value) = open.pop() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a key's models and budget are judged by `model` and by the members of the body. So a member that names
 //! another model, or that brings in what nobody can price, is found whatever the case of its name and however deep it
-//! stands outside of content.
+//! is outside of content.
 
 use stave_lower::{BodyValue, RequestBody};
 
@@ -36,7 +36,7 @@ pub(crate) struct Delegated {
     pub(crate) member: Option<String>,
     /// The other models that are named.
     pub(crate) models: Vec<String>,
-    /// Whether the request may cost what neither its model nor its tools tell.
+    /// Whether the request may cost what neither its model nor its tools show.
     pub(crate) is_unpriced: bool,
 }
 

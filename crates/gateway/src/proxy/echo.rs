@@ -12,7 +12,7 @@ use stave_llm::{Secret, SecretBeginnings, SecretSearch};
 use super::echo_events::EventMask;
 use super::entry::Entry;
 
-/// What stands in the place of each byte of a key.
+/// The replacement of each byte of a key.
 pub(super) const MASK: u8 = b'*';
 
 /// So much of a key at the end of a reply is masked, though the rest of it never came.

@@ -1,8 +1,8 @@
 //! The key of an upstream in several events of a stream: each has a few letters of it, and a reader joins them.
 //!
-//! Every string of an event goes on from the string at the same place of an earlier event: the same members, and the
+//! Every string of an event continues the string at the same place of an earlier event: the same members, and the
 //! same `index` and `item_id` around it. An event is held back until it is whole, and from [`SUSPICIOUS`] letters of the
-//! key on until the next event at that place says whether the key goes on.
+//! key on until the next event at that place says whether the key continues.
 //!
 //! Invariant: what is held is bounded. When the bound is reached, what could be the beginning of the key is masked.
 
@@ -40,7 +40,7 @@ pub(super) struct EventMask {
 /// What is said at one place, event after event: the end of it, which could be the beginning of the key.
 #[derive(Debug, Default)]
 struct Followed {
-    /// The strings as they stand in JSON, one after the other.
+    /// The strings as they are in JSON, one after the other.
     text: Vec<u8>,
     /// Where in the text, and where in the stream, each string begins.
     strings: Vec<(usize, u64)>,
@@ -158,7 +158,7 @@ impl EventMask {
 }
 
 impl Followed {
-    /// Reads a string as it stands in JSON, and gives the places of keys that end in it.
+    /// Reads a string in its JSON form, and gives the places of keys that end in it.
     fn read(&mut self, key: &KeyEcho, string: &[u8], start: u64, found: &mut Vec<Range<u64>>) {
         self.strings.push((self.text.len(), start));
         self.text.extend_from_slice(string);

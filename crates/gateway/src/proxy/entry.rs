@@ -31,11 +31,11 @@ pub(crate) struct Entry {
     pub(crate) record: RequestRecord,
     started: Duration,
     pub(crate) admission: Option<Admission>,
-    /// What the planner is told about once the counters are known.
+    /// What the planner learns once the counters are known.
     pub(crate) planned: Option<(Arc<Upstream>, CachePlan)>,
     /// Whether the provider's cache would have been used the same way without us.
     pub(crate) is_as_sent: bool,
-    /// What the request may come to.
+    /// The bound of what the request may use.
     pub(crate) bound: CostBound,
     /// What its answer was charged for.
     pub(crate) charged: Option<Charged>,
@@ -94,7 +94,7 @@ impl Entry {
         self.core.clock.elapsed().saturating_sub(self.started)
     }
 
-    /// Takes in what a reply came to.
+    /// Takes in the usage of a reply.
     pub(crate) fn charge(&mut self, tally: &Tally) {
         let model = self.record.model_used.as_deref().unwrap_or_default();
         self.charged = Some(tally.charged(&self.bound, model));
@@ -154,7 +154,7 @@ fn without_cache(price: &Price, usage: Usage) -> Cost {
 impl Drop for Entry {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // A defect of ours, which the client is told about.
+            // A defect of ours, which is reported to the client.
             self.record.status = 500;
             self.record.outcome = RequestOutcome::Failed;
         }

@@ -171,7 +171,7 @@ fn draw(core: &Core, received: &Received) -> u64 {
     }
 }
 
-/// The most that the request may come to with any of those that may be asked; counting answers nothing. A model
+/// The most that the request may use with any of those that may be asked; counting answers nothing. A model
 /// or a service tier without a price could cost anything.
 fn estimate(setup: &Setup, endpoint: Endpoint, bound: &CostBound, candidates: &Candidates) -> Estimate {
     let counts_only = endpoint == Endpoint::CountTokens;

@@ -83,7 +83,7 @@ impl Gateway {
         })))
     }
 
-    /// Goes on with another configuration. Requests that have begun keep theirs; no connection is dropped.
+    /// Switches to another configuration. Requests that have begun keep theirs; no connection is dropped.
     pub fn exchange(&self, config: GatewayConfig) -> Result<(), BadSetup> {
         let before = self.0.setup();
         let Core { clock, planners, .. } = &*self.0;

@@ -1,7 +1,7 @@
 //! Work on large bodies, away from the threads that serve everybody's connections, and key by key.
 //!
 //! Invariant: a small body waits for no large one. A key has one large body worked on at a time, and a few more that
-//! wait; beyond that it is told to come back.
+//! wait; beyond that its requests are asked to retry later.
 
 use std::time::Duration;
 

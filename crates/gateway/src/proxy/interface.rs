@@ -86,7 +86,7 @@ impl Route {
         }
     }
 
-    /// The interface in whose words errors on this path are told.
+    /// The interface in whose form errors on this path are written.
     pub(crate) fn surface(&self, headers: &HeaderMap) -> Surface {
         match self {
             Route::Ask(endpoint) => endpoint.surface(),

@@ -373,7 +373,7 @@ fn chunks<'c, 't>(mut contents: &'c [ConversationText<'t>]) -> Vec<&'c [Conversa
     chunks
 }
 
-/// Whether the marks say nothing but that they are marks: what else stands in them is not part of the prefix's hash.
+/// Whether the marks say nothing but that they are marks: anything else in them is not part of the prefix's hash.
 fn has_plain_marks(body: &str, wire: &WirePrompt) -> bool {
     let mut marks =
         wire.positions.iter().filter_map(|position| position.mark.as_ref()).chain(&wire.surplus_marks);
@@ -405,7 +405,7 @@ fn joined(texts: &[(String, TextSource, String)]) -> Vec<(String, TextSource, St
     joined
 }
 
-/// Who says what stands at a position. What a client says of its tools is its author's.
+/// The source of the content at a position. What a client says of its tools is its author's.
 fn source_of(position: &Position) -> TextSource {
     if is_instruction(position) {
         return TextSource::Instruction;

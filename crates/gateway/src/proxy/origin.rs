@@ -1,5 +1,5 @@
 //! Refuses requests that a page of another site made a browser send: without keys, the gateway believes that
-//! whoever can reach it may use it, and a browser can be made to reach it.
+//! every client that can reach it may use it, and a browser can be made to reach it.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

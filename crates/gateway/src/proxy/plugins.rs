@@ -129,7 +129,7 @@ impl Plugin for OnRequest {
     }
 }
 
-/// The field of a prompt that differs and that no part of a request stands for.
+/// The field of a prompt that differs and that no part of a request holds.
 fn field_without_place(before: &PromptIr, after: &PromptIr) -> Option<&'static str> {
     let same = [
         ("role", before.role == after.role),

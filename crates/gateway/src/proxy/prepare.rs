@@ -112,7 +112,7 @@ pub(crate) fn prepare(
     let labels = if surface == received.surface() { labels } else { Vec::new() };
     let mut labels = Labels::new(&judge.policy.sensitivity, labels);
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
-    // What could not be judged goes on as it came.
+    // A body that could not be judged is sent as it came.
     if !planning.on || counts_only || is_unjudged {
         let reasons = [(is_unjudged, "not_judged"), (counts_only, "counts_tokens")];
         let reason = reasons.iter().find(|(holds, _)| *holds).map_or("off", |(_, reason)| reason);

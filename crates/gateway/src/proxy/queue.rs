@@ -1,4 +1,4 @@
-//! Turns for requests: so many at a time, and those that wait are let in key by key.
+//! Turns for requests: so many at a time, and those that wait are admitted key by key.
 
 pub(crate) use stave_listen::{NoTurn, Waiting};
 

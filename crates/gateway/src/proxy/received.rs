@@ -159,7 +159,7 @@ pub(crate) async fn read_body(
 }
 
 /// Whether a body is framed in a way that everybody reads the same. The server takes every list of encodings that
-/// ends in `chunked`, undoes that one only, and would leave what is left to whoever comes next.
+/// ends in `chunked`, undoes that one only, and would leave the rest to the next reader.
 fn is_framed_plainly(headers: &HeaderMap) -> bool {
     let mut encodings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (encodings.next(), encodings.next()) {

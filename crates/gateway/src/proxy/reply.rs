@@ -56,7 +56,7 @@ pub(crate) struct Passing {
 }
 
 /// How long what came of a reply that broke off has to reach the client. The server drops what it has not
-/// written yet once it is told that there is no more.
+/// written yet once it learns that there is no more.
 const LAST_BYTES: Duration = Duration::from_millis(100);
 
 /// The upstream's events on their way, in the client's words.

@@ -53,13 +53,13 @@ pub(crate) struct Parting {
     pub(crate) common: u64,
     /// Bytes behind the difference, which the cache cannot serve.
     pub(crate) lost: u64,
-    /// The span id of the block at the difference, and of the one that stood there before.
+    /// The span id of the block at the difference, and of the block that was there before.
     pub(crate) block: Option<String>,
     pub(crate) block_before: Option<String>,
 }
 
 impl SeenPrompts {
-    /// Remembers a request, and says where it parts from the one before it; `None` when it only goes on.
+    /// Remembers a request, and says where it parts from the one before it; `None` when it only continues.
     pub(crate) fn compare(
         &self,
         session: &str,
@@ -174,7 +174,7 @@ fn place(positions: &[Position], index: usize) -> String {
 pub(crate) struct CleanPrefixes(Mutex<[HashSet<PrefixHash>; 2]>);
 
 impl CleanPrefixes {
-    /// How many positions at the start of a request are known to be clean. `rules` stands for what they are
+    /// How many positions at the start of a request are known to be clean. `rules` identifies what they are
     /// judged by.
     pub(crate) fn known(&self, rules: PrefixHash, wire: &WirePrompt) -> usize {
         let sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -57,7 +57,7 @@ pub(crate) struct Candidates {
 }
 
 impl Setup {
-    /// Makes a configuration ready. What did not change since `before` goes on: connections, what is known of
+    /// Makes a configuration ready. What did not change since `before` is kept: connections, what is known of
     /// caches, whether upstreams work, and whose turn it is.
     pub(crate) fn new(
         config: GatewayConfig,

@@ -1,5 +1,5 @@
-//! What one reply comes to, read from its own structure: what the provider counts, what it wrote, and whether it came
-//! to its end.
+//! The usage of one reply, read from its own structure: what the provider counts, what it wrote, and whether it
+//! is complete.
 //!
 //! Invariant: counts are taken from the place that an interface has for them and from nowhere else, so nothing that a
 //! model writes, and no tool that a client defines, is taken for a count.
@@ -47,13 +47,13 @@ pub(crate) struct Tally {
     tool_items: u64,
     is_over: bool,
     has_failed: bool,
-    /// Whether something passed that could not be read, so that nobody knows what it came to.
+    /// Whether something passed that could not be read, so that the usage is unknown.
     is_opaque: bool,
-    /// Whether the provider goes on after the reply.
+    /// Whether the provider continues to work after the reply.
     goes_on: bool,
 }
 
-/// A way in which the events of a responses stream tell what is in an item.
+/// A way in which the events of a responses stream report what is in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {
     Added,
@@ -306,7 +306,7 @@ impl Tally {
         self.said = Some(Usage { input, output, ..counted });
     }
 
-    /// Takes in everything that a value tells, beside the counts at its top.
+    /// Takes in everything in a value beside the counts at its top.
     fn take_in(&mut self, value: BodyValue<'_, '_>) {
         let measure = Measure::of(self.surface, value, &["usage"]);
         self.written = self.written.saturating_add(measure.written);

@@ -1,4 +1,4 @@
-//! Reads what a reply comes to while its bytes pass by. The bytes themselves are never touched.
+//! Reads the usage of a reply while its bytes pass through. The bytes themselves are never changed.
 //!
 //! Invariant: of a stream no more than one event is kept, and of a whole reply no more than a bound; what is
 //! beyond it passes all the same, and counts by its bytes.
@@ -111,7 +111,7 @@ impl Tap {
     /// Reads what is left once the reply has ended.
     pub(crate) fn finish(&mut self) {
         self.guarded(Tap::read_rest);
-        // Whoever cannot read how a reply ends believes the connection.
+        // Without a readable end of the reply, the end of the connection counts.
         self.is_over |= self.is_blind;
     }
 
@@ -154,7 +154,7 @@ impl Tap {
         self.tally.has_failed()
     }
 
-    /// Whether the reply came to its own end.
+    /// Whether the reply is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over || self.tally.is_over()
     }
@@ -360,7 +360,7 @@ mod tests {
         }
         tap.finish();
         assert_eq!((tap.has_failed(), tap.is_over()), (false, true));
-        assert_eq!(tap.tally().charged(&bound(7, 90), "m").usage.output, 90, "nobody knows what it came to");
+        assert_eq!(tap.tally().charged(&bound(7, 90), "m").usage.output, 90, "the usage is unknown");
     }
 
     proptest::proptest! {

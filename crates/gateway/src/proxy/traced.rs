@@ -69,7 +69,7 @@ impl Traced {
         Some(request)
     }
 
-    /// Begins to ask an upstream, and tells it where in the trace it is.
+    /// Begins to ask an upstream, and sends it its place in the trace.
     pub(crate) fn attempt(
         &mut self,
         received: &Received,
@@ -201,7 +201,7 @@ fn without_secrets(parts: &mut [Part], key: Option<&Secret>, rules: &GateRules) 
             PartKind::Thinking(thinking) => clean(&mut thinking.text),
             PartKind::ToolUse(call) => clean(&mut call.arguments),
             PartKind::ToolResult(result) => without_secrets(&mut result.content, key, rules),
-            // Nothing of these is told.
+            // Nothing of these is recorded.
             PartKind::Image(_) | PartKind::Document(_) | PartKind::Other(_) => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The blocks of a request as a record keeps them: what each one is, and never what it says.
 //!
-//! A span id is a hash of the content, so it tells whether two contents are equal and nothing else about them.
+//! A span id is a hash of the content, so it shows whether two contents are equal and nothing else about them.
 //!
 //! Invariant: what was encoded decodes to the same blocks. A record that holds something else has no blocks.
 

@@ -12,7 +12,7 @@ use stave_lower::Splice;
 const LONGEST: usize = 4096;
 const MOST: usize = 64;
 
-/// Stretches of the client's body and what stands there instead, in order. What is put in are marks of the
+/// Stretches of the client's body and what replaces them, in order. What is put in are marks of the
 /// cache, keys of the cache and names of models: never anything that a client said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Edits(Vec<Splice>);
@@ -40,7 +40,7 @@ impl Edits {
         value.as_array()?.iter().map(edit).collect::<Option<_>>().map(Edits)
     }
 
-    /// `[[START, END, "TEXT"], …]`: bytes of the client's body, and what stands in their place.
+    /// `[[START, END, "TEXT"], …]`: bytes of the client's body, and what replaces them.
     #[must_use]
     pub fn text(&self) -> String {
         let edit = |splice: &Splice| {
@@ -59,7 +59,7 @@ impl Edits {
             sent.extend_from_slice(body.get(at..range.start)?);
             sent.extend_from_slice(text.as_bytes());
             at = range.end;
-            // An edit that ends before it begins is none.
+            // An edit that ends before it begins is invalid.
             body.get(range.clone())?;
         }
         sent.extend_from_slice(body.get(at..)?);

@@ -16,7 +16,7 @@ use super::{Edits, RecordedBlocks};
 pub struct RequestRecord {
     /// When it arrived.
     pub time: Timestamp,
-    /// The id that the client is told.
+    /// The id that the client receives.
     pub id: String,
     /// The virtual key's id; `None` when no key was presented that is one of ours.
     pub key: Option<Arc<str>>,
@@ -132,7 +132,7 @@ pub struct Miss {
     pub common_tokens: u64,
     /// Tokens behind the difference that had to be paid for again.
     pub lost_tokens: u64,
-    /// The span id of the block in which they differ, and of the one that stood there before.
+    /// The span id of the block in which they differ, and of the block that was there before.
     pub block: Option<String>,
     pub block_before: Option<String>,
 }

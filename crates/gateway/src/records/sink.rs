@@ -35,7 +35,7 @@ impl RecordSink {
         RecordSink { queue, path }
     }
 
-    /// Leaves a record. Whoever answered a request does this exactly once.
+    /// Leaves a record. Each answered request does this exactly once.
     pub fn append(&self, record: RequestRecord) {
         self.queue.append(Entry::Record(Box::new(record)));
     }
@@ -51,7 +51,7 @@ impl RecordSink {
         self.queue.room().await;
     }
 
-    /// What the records come to that are in the file. Reads it on a connection of its own, and blocks the
+    /// The totals of the records in the file. Reads it on a connection of its own, and blocks the
     /// thread.
     pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EvidenceError> {
         Stats::of_file(&self.path, query)

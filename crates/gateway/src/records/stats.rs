@@ -1,4 +1,4 @@
-//! What the records come to: totals, groups, a series over time, and the dearest misses.
+//! Statistics of the records: totals, groups, a series over time, and the dearest misses.
 
 mod read;
 mod value;

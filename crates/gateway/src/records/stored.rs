@@ -37,7 +37,7 @@ pub struct StoredRecord {
 pub struct StoredMiss {
     /// The place in wire order, such as `messages[12]`.
     pub place: String,
-    /// The span id of the block that stands there, and of the one that stood there before.
+    /// The span id of the block that is there, and of the block that was there before.
     pub block: Option<String>,
     pub block_before: Option<String>,
     pub common_tokens: u64,

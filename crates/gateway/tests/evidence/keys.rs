@@ -1,4 +1,4 @@
-//! Who is let in, and how much they may use.
+//! Which keys are admitted, and how much they may use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +104,7 @@ fn a_gateway_that_runs_hears_of_keys_that_come_and_go() {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("the gateway did not hear of it");
+        panic!("the gateway did not see the change");
     };
     until(true);
     place.store().revoke("late", place.clock.now()).expect("it can be revoked");
@@ -270,5 +270,5 @@ fn two_gateways_on_one_file_see_each_others_spending() {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("the second gateway did not hear of it");
+    panic!("the second gateway did not see the change");
 }

@@ -1,4 +1,4 @@
-//! Records: none is lost, none is doubled, and what they come to.
+//! Records: none is lost, none is doubled, and what they add up to.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ impl Clock for HandClock {
     }
 
     fn elapsed(&self) -> Duration {
-        // Advances with every look, so that whoever waits for time to pass sees it pass.
+        // Advances with every look, so that code that waits for time to pass sees it pass.
         static CALLS: AtomicI64 = AtomicI64::new(0);
         Duration::from_secs(CALLS.fetch_add(2, Ordering::SeqCst).unsigned_abs())
     }

@@ -20,7 +20,7 @@ pub(crate) struct Answer {
     /// In lower case.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
-    /// Whether the body came to its end.
+    /// Whether the body is complete.
     pub(crate) is_whole: bool,
 }
 

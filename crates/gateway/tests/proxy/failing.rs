@@ -113,7 +113,7 @@ async fn a_request_whose_planning_fails_goes_on_as_it_came() {
         assert_eq!(answer.header("x-stave-failed-open"), Some("planning"));
         assert_eq!(upstream.calls()[0].body, body, "byte for byte");
         assert_eq!(metric(&scene, "stave_gateway_failed_open_total").await, "1");
-        // The same connection goes on, with a planner that works.
+        // The same connection continues, with a planner that works.
         let answer = client.post("/v1/messages", "", &asking("two")).await;
         assert_eq!((answer.status, answer.header("x-stave-failed-open")), (200, None), "{how:?}");
         assert!(upstream.calls()[1].body.contains("cache_control"));

@@ -206,7 +206,7 @@ async fn two_ways_of_reading_a_request_are_none() {
     assert_eq!(client.answer().await.map(|answer| answer.status), Some(400), "no request of a model");
     assert!(client.is_closed().await);
     assert_eq!(upstream.calls().len(), 4);
-    // A line that ends in a line feed alone is read as the standard allows, and goes on with its own framing.
+    // A line that ends in a line feed alone is read as the standard allows, and continues with its own framing.
     let mut client = scene.client().await;
     let bare =
         format!("POST /v1/chat/completions HTTP/1.1\nhost: localhost\ncontent-length: {length}\n\n{CHAT}");

@@ -16,7 +16,7 @@ use crate::upstream::{Upstream, whole};
 /// How often the test looks what has happened.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What happens in planning, in order, and whether it may go on.
+/// What happens in planning, in order, and whether it may continue.
 #[derive(Debug, Default)]
 struct Stage {
     state: Mutex<(Vec<String>, bool)>,
@@ -100,7 +100,7 @@ async fn large_bodies_of_one_key_wait_for_each_other_and_nobody_else_does() {
     let refused = flood.join_next().await.unwrap().unwrap();
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{}", refused.text());
     stage.until("flood").await;
-    // Others have their turn while the flood stands still: a large body, and small ones in any case.
+    // Others have their turn while the flood is stopped: a large body, and small ones in any case.
     let mut other = JoinSet::new();
     other.spawn(ask(1, 70_000));
     stage.until("other").await;

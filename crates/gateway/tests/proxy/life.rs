@@ -33,7 +33,7 @@ async fn another_configuration_drops_no_connection_and_no_request() {
     bad.upstreams[0].endpoint = Some("nowhere".to_owned());
     assert!(scene.gateway.exchange(bad).is_err());
     assert_eq!(client.post("/v1/chat/completions", "", CHAT).await.status, 200);
-    // What did not change goes on with its connections.
+    // An unchanged upstream keeps its connections.
     scene.gateway.exchange(config(&new, Provider::OpenAi)).unwrap();
     assert_eq!(client.post("/v1/chat/completions", "", CHAT).await.status, 200);
     assert_eq!(new.connections(), 1);

@@ -211,7 +211,7 @@ async fn what_a_policy_denies_is_refused_reported_or_passed_over() {
         }
         let records = scene.records_of(2).await;
         assert!(records.iter().all(|record| record.gates.is_some() == gates), "{records:?}");
-        // What was let in before is let in again.
+        // A text that was admitted before is admitted again.
         assert_eq!(scene.post("/v1/messages", &asking("fine")).await.status, 200);
     }
 }

@@ -42,7 +42,7 @@ async fn another_upstream_stands_in_and_the_last_word_is_the_last_upstreams() {
     let answer = scene.post("/v1/chat/completions", CHAT).await;
     assert_eq!((answer.status, answer.header("x-stave-upstream")), (200, Some("b")));
     assert_eq!(answer.header("x-stave-attempts"), Some("2"));
-    // Without anybody who stands in, a wait that is too long is the client's to wait.
+    // Without a fallback, a wait that is too long is the client's to wait.
     let scene = Scene::new(config(&limited, Provider::OpenAi)).await;
     let answer = scene.post("/v1/chat/completions", CHAT).await;
     assert_eq!(

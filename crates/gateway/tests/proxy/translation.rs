@@ -111,7 +111,7 @@ async fn messages_are_answered_by_chat_completions() {
 
 const RESPONSES: &str = r#"{"model":"some-x","stream":STREAM,"instructions":"be terse","max_output_tokens":50,"store":false,"tools":[{"type":"function","name":"look","parameters":{"type":"object","properties":{"at":{"type":"string"}}},"strict":false}],"tool_choice":"auto","input":[{"role":"user","content":[{"type":"input_text","text":"what"},{"type":"input_image","image_url":"data:image/png;base64,QUJD","detail":"auto"}]},{"type":"function_call","call_id":"t0","name":"look","arguments":"{\"at\":\"a\"}"},{"type":"function_call_output","call_id":"t0","output":"nothing"}]}"#;
 
-/// What a stream of the responses interface comes to, read by its own decoder; every item that was begun is
+/// The result of a stream of the responses interface, read by its own decoder; every item that was begun is
 /// finished in its place.
 fn folded(text: &str) -> stave_llm::Response {
     let codec = stave_llm::codec::codec_of(Provider::OpenAiResponses).unwrap();

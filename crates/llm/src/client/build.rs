@@ -1,4 +1,4 @@
-//! How an HTTP client of Stave is made, whoever needs one.
+//! How every HTTP client of Stave is made.
 
 use crate::{IDLE_CONNECTIONS, IDLE_TIME};
 
@@ -15,7 +15,7 @@ pub struct BuiltHttpClient {
 pub fn http_client(
     configure: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
 ) -> Result<BuiltHttpClient, reqwest::Error> {
-    // The process has one default for TLS; when another part has chosen already, its choice stands.
+    // The process has one default for TLS; when another part has chosen already, its choice is kept.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }

@@ -1,6 +1,6 @@
 //! Anthropic's messages.
 //!
-//! System text stands outside the messages here, tool results are parts of a user's message, and marks tell
+//! System text is outside the messages here, tool results are parts of a user's message, and marks show
 //! the provider which prefix to keep.
 
 mod answer;

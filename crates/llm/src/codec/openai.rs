@@ -30,7 +30,7 @@ pub(super) fn parse_media_url(url: String) -> MediaSource {
     }
 }
 
-/// Name, schema and strictness as they go on the wire.
+/// Name, schema and strictness as they are sent.
 pub(super) fn wire_schema(schema: &ResponseSchema, notes: &mut Vec<Note>) -> (String, Value, bool) {
     let name = wire_name(&schema.name);
     if name != schema.name {
@@ -174,7 +174,7 @@ pub(super) fn error_body(fault: &AnswerFault) -> Value {
     Value::Object(object([("error", error.into())]))
 }
 
-/// A tool whose definition stands under `function`, as chat completions and the servers after them have it.
+/// A tool whose definition is under `function`, as chat completions and the servers after them have it.
 pub(super) fn decode_nested_tool(tool: Value) -> Tool {
     let whole = tool.clone();
     let read = || {

@@ -1,7 +1,7 @@
 //! OpenAI's responses interface.
 //!
-//! A conversation is a list of items here: a message, a call, a result or a piece of reasoning each stand on
-//! their own. Items of the assistant that follow each other are one neutral message, until its next text.
+//! A conversation is a list of items here: a message, a call, a result or a piece of reasoning is an item
+//! of its own. Items of the assistant that follow each other are one neutral message, until its next text.
 
 mod answer;
 mod decode;

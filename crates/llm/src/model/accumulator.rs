@@ -8,14 +8,14 @@ use super::{Part, PartKind, Response, StopReason, StreamEvent, Thinking, ToolUse
 
 /// Where a streamed answer grows.
 ///
-/// Parts stand in the order in which they first appeared. Raw events are kept in `extra.events`, so that
+/// Parts are in the order in which they first appeared. Raw events are kept in `extra.events`, so that
 /// nothing a provider said is lost.
 #[derive(Debug, Clone, Default)]
 pub struct Accumulator {
     id: Option<String>,
     model: Option<String>,
     parts: Vec<PartKind>,
-    /// Where each part stands in `parts`.
+    /// The place of each part in `parts`.
     places: HashMap<(Kind, usize), usize>,
     stop: Option<StopReason>,
     usage: Option<Usage>,

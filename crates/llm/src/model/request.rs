@@ -43,7 +43,7 @@ pub struct Request {
 #[shape(not_null)]
 pub struct Message {
     pub role: Role,
-    /// Tells participants of the same role apart, where a provider can.
+    /// Distinguishes participants of the same role, where a provider can.
     pub name: Option<String>,
     /// A text, or a list of parts.
     #[shape(default, with = content)]

@@ -1,4 +1,4 @@
-//! The file of a recording: what stands at which key.
+//! The file of a recording: what each key holds.
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ pub(super) fn write(value: &Value) -> String {
     out
 }
 
-/// One item of a list whose dashes stand at `indent`.
+/// One item of a list whose dashes are at `indent`.
 pub(super) fn write_item(value: &Value, indent: usize, out: &mut String) {
     pad(indent, out);
     out.push_str("- ");
@@ -119,7 +119,7 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether a text can stand without quotes and still be a text to every reader of YAML.
+/// Whether a text can be written without quotes and still be a text to every reader of YAML.
 fn is_plain(text: &str) -> bool {
     let reserved = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')

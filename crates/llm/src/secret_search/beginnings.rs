@@ -60,7 +60,7 @@ impl SecretBeginnings {
     }
 
     /// Where the end of a text begins that could be the beginning of a secret with at least so many bytes, in any way of
-    /// reading the text. The end is bounded, whatever stands in it.
+    /// reading the text. The end is bounded, whatever it contains.
     #[must_use]
     pub fn held_from(&self, bytes: &[u8], least: usize) -> usize {
         let from = bytes.len().saturating_sub(self.most_held());
@@ -98,7 +98,7 @@ impl Sorted {
         Sorted { forms, first, longest }
     }
 
-    /// How many of the last bytes are the beginning of a form that goes on after them.
+    /// How many of the last bytes are the beginning of a form that continues after them.
     fn begun_at_end(&self, bytes: &[u8], folds: bool) -> usize {
         let end = bytes.get(bytes.len().saturating_sub(self.longest)..).unwrap_or_default();
         let lowered = folds.then(|| end.to_ascii_lowercase());

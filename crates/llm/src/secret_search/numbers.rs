@@ -1,11 +1,11 @@
 //! Bytes that are written as numbers: hexadecimal digits with anything between them, and lists of byte values.
 //!
 //! Only what could hold a form is read: a run of enough digits or values. A brace ends a run, so that the end of an event
-//! of a stream never looks like a run that goes on.
+//! of a stream never looks like a run that continues.
 
 use super::view::{Extent, Sink};
 
-/// Stands between runs. It is part of no form.
+/// Separates runs. It is part of no form.
 const BREAK: &[u8] = &[0xff];
 
 /// The digits of the shortest secret.

@@ -64,7 +64,7 @@ impl<'a> Merger<'a> {
 
     /// Counts tokens window by window. A window begins at the end of a token of the one before it, and the tokens on
     /// both sides of that place must be those that they are merged to without the rest: tokens whose neighbours all
-    /// stand that test are the encoding of the whole. `None` if no place of a window stands it.
+    /// pass that test are the encoding of the whole. `None` if no place of a window passes it.
     fn count_in_windows(&mut self, piece: &[u8], window: usize) -> Option<usize> {
         let mut start = 0;
         let mut count = 0;

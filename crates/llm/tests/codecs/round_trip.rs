@@ -133,7 +133,7 @@ fn round(wire: Wire) -> BoxedStrategy<Vec<Message>> {
                 })
                 .collect();
             let mut messages = vec![user, Message::new(Role::Assistant, content)];
-            // Results of parallel calls stand in one message for Anthropic, each in its own for the others.
+            // Results of parallel calls are in one message for Anthropic, each in its own for the others.
             if wire == Wire::Messages {
                 messages.extend((!results.is_empty()).then(|| Message::new(Role::Tool, results)));
             } else {

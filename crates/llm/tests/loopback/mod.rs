@@ -21,7 +21,7 @@ pub(crate) enum Act {
     CutOff { content_type: &'static str, body: Vec<u8> },
     /// Reads the request and never answers.
     Hang,
-    /// Answers with a status line and never goes on.
+    /// Answers with a status line and never continues.
     HangAfterHead,
 }
 

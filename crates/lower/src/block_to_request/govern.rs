@@ -1,7 +1,7 @@
-//! The gate before the wire: what a body holds that may not go where it is sent is redacted, refused or
+//! The gate before the wire: content that the destination of a body does not accept is redacted, refused or
 //! routed, and always recorded.
 //!
-//! Invariants: every text of a body is judged, wherever it stands: values, keys and numbers, inside the positions and
+//! Invariants: every text of a body is judged, wherever it is: values, keys and numbers, inside the positions and
 //! outside of them, on their own and joined with the texts that a reader sees after them. Signed text, ciphertext and
 //! bytes of files are never edited; what would be taken out of them refuses the request.
 
@@ -54,7 +54,7 @@ pub fn govern_body(
 }
 
 /// The same without the positions before `first`, for a caller that knows what was decided about those: a
-/// conversation grows at its end, and what a prefix holds does not change. What stands outside of all positions is
+/// conversation grows at its end, and what a prefix holds does not change. Text outside of all positions is
 /// part of no prefix and is judged every time, and so is what a prefix and the rest say together.
 ///
 /// The time is linear in the body and in what is found in it.
@@ -110,7 +110,7 @@ pub fn gate_body_until(
     let shown: Vec<(usize, &BodyText<'_>)> =
         all().filter(|(_, text)| text.kind == TextKind::Value && text.is_shown()).collect();
     judge_joined(&shown, &policy.rules, &mut gate, &mut splices, is_late)?;
-    // Settings that stand between two parts are nothing that a reader sees there.
+    // Settings between two parts are nothing that a reader sees there.
     let prose: Vec<(usize, &BodyText<'_>)> = all().filter(|(_, text)| text.is_prose()).collect();
     if prose.len() < shown.len() {
         judge_joined(&prose, &policy.rules, &mut gate, &mut splices, is_late)?;
@@ -169,7 +169,7 @@ fn judge_text(
                 gate.sealed_stretch(block, finding.rule, finding.label);
             }
         } else if text.names_model() {
-            // Whoever forwards the request writes the name anew.
+            // The code that forwards the request writes the name anew.
             gate.sealed_stretch(block, finding.rule, finding.label);
         } else if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
             splices.push(text.redacted(&finding.range, &redaction(finding.rule)));
@@ -181,7 +181,7 @@ fn judge_text(
     Ok(())
 }
 
-/// Judges what the texts say one after the other: a secret in several parts is one to whoever reads them. A rule may
+/// Judges what the texts say one after the other: a secret in several parts is one to their reader. A rule may
 /// ask for the edge of a word, which a neighbour of the parts hides, so all texts together are judged without edges,
 /// and each pair of neighbours on its own.
 fn judge_joined(
@@ -254,7 +254,7 @@ fn end_of_known<'b>(body: &'b str, wire: &WirePrompt, first: usize) -> Vec<(usiz
     texts
 }
 
-/// Where the texts to judge stand: positions from `first` on by their number, and everything outside of all positions
+/// The places of the texts to judge: positions from `first` on by their number, and everything outside of all positions
 /// by the number after the last.
 fn places(body: &str, wire: &WirePrompt, first: usize) -> Vec<(usize, Range<usize>)> {
     let mut positions: Vec<(usize, Range<usize>)> =
@@ -321,7 +321,7 @@ pub fn placed_texts(body: &str, position: &Position) -> Vec<PlacedText> {
     .collect()
 }
 
-/// The texts of a body that stand in none of its positions, keys left out.
+/// The texts of a body outside of all its positions, keys left out.
 #[must_use]
 pub fn outside_texts(body: &str, wire: &WirePrompt) -> Vec<String> {
     let places = places(body, wire, wire.positions.len());

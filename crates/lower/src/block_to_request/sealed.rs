@@ -48,7 +48,7 @@ pub(super) fn seal(key: &str, text: &str, object: ObjectFacts<'_>) -> Option<Sea
 /// What sealed bytes say when they are a text file. Images, sound and ciphertext are no text.
 pub(super) fn file_text(text: &str) -> Option<String> {
     let bytes = text.split_once(DATA_URL_MARK).filter(|_| is_data_url(text)).map_or(text, |(_, bytes)| bytes);
-    // The beginning tells most files from texts, so that an image is not decoded as a whole.
+    // The beginning distinguishes most files from texts, so that an image is not decoded as a whole.
     let head = bytes.get(..bytes.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
     if let Err(error) = std::str::from_utf8(&decoded(head)?)
         && error.error_len().is_some()

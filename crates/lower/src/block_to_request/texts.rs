@@ -53,7 +53,7 @@ const PROSE_KEYS: [&str; 10] = [
 ];
 
 impl BodyText<'_> {
-    /// Whether the value stands under a key of a machine and may be a machine's word.
+    /// Whether the value is under a key of a machine and may be a machine's word.
     pub(super) fn is_machine_word(&self) -> bool {
         let text = &*self.string.text;
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);

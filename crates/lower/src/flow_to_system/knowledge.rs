@@ -72,7 +72,7 @@ impl Knowledge {
                 "constraints" => Assertion::Constraint,
                 "decisions" => Assertion::Decision,
                 other => {
-                    let message = format!("`{other}` is no part of a knowledge file");
+                    let message = format!("`{other}` is not part of a knowledge file");
                     let help = "a knowledge file has `constraints` and `decisions`";
                     diagnostics
                         .push(Diagnostic::new(codes::UNKNOWN_FIELD, entry.key.span, message).help(help));
@@ -112,7 +112,7 @@ impl Knowledge {
         for entry in item.entries().unwrap_or_default() {
             let key = entry.key.value.as_str();
             if !known.contains(&key) {
-                let message = format!("`{key}` is no part of a {}", kind.word());
+                let message = format!("`{key}` is not part of a {}", kind.word());
                 let help = format!("a {} has {}", kind.word(), known.join(", "));
                 diagnostics.push(Diagnostic::new(codes::UNKNOWN_FIELD, entry.key.span, message).help(help));
             }

@@ -181,7 +181,7 @@ fn contract(
             schema: None,
         },
         state_machine: None,
-        // A document's timeout of 0 is none.
+        // A document's timeout of 0 means no timeout.
         runtime_budget: Some(OperationalBudget {
             max_seconds: (seconds > 0).then(|| seconds.into()),
             max_steps: Some(attempts.into()),

@@ -61,7 +61,7 @@ impl<'w> WorkflowIndex<'w> {
         self.count
     }
 
-    /// What stands before the first step.
+    /// The text before the first step.
     pub(super) fn head(&self) -> (usize, usize) {
         let first = self.first.unwrap_or(self.count + 1);
         (1, first.saturating_sub(1).max(1))

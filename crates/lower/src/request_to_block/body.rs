@@ -1,4 +1,4 @@
-//! A body that was read once, for whoever asks for more than one thing of it.
+//! A body that was read once, for callers that ask for more than one thing of it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl<'b> RequestBody<'b> {
         wire(&self.tape, Some(surface))
     }
 
-    /// Where the value of a member stands. Of duplicate keys the last counts.
+    /// The place of a member's value. Of duplicate keys the last counts.
     #[must_use]
     pub fn range(&self, key: &str) -> Option<Range<usize>> {
         self.tape.get(ROOT, key).map(|value| self.tape.range(value))
@@ -106,7 +106,7 @@ impl<'t, 'b> BodyValue<'t, 'b> {
         self.tape.string(self.node)
     }
 
-    /// The bytes of the value as they stand.
+    /// The bytes of the value, unchanged.
     #[must_use]
     pub fn raw(self) -> &'b str {
         self.tape.raw(self.node)
@@ -153,7 +153,7 @@ mod tests {
     fn a_request_with_two_equal_keys_is_refused_and_a_reply_is_not() {
         let text = r#"{"model": "a", "usage": {"x": 1}, "usage": {"x": 2}}"#;
         let fault = RequestBody::read(text).unwrap_err();
-        assert_eq!(fault.to_string(), "the key `usage` at byte 34 stands twice in one object");
+        assert_eq!(fault.to_string(), "the key `usage` at byte 34 occurs twice in one object");
         let reply = RequestBody::read_reply(text).unwrap();
         assert_eq!(reply.root().at(&["usage", "x"]).map(BodyValue::raw), Some("2"));
     }

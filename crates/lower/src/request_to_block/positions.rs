@@ -28,7 +28,7 @@ pub(super) struct Speaker {
 }
 
 impl Speaker {
-    /// What stands before all messages.
+    /// The speaker before all messages.
     pub(super) const SYSTEM: Speaker =
         Speaker { role: PromptRole::System, provenance: Provenance::System, message: None };
 

@@ -20,7 +20,7 @@ pub struct BlockSpan {
     pub positions: Vec<usize>,
 }
 
-/// What tells a block from others.
+/// What distinguishes a block from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanDigests {
     pub span: SpanDigest,

@@ -91,7 +91,7 @@ impl<'b> Tape<'b> {
         self.text[self.range(node).end..].trim_start()
     }
 
-    /// What stands between the quotes of a string, escaped.
+    /// The text between the quotes of a string, escaped.
     pub(crate) fn inner(&self, node: usize) -> Option<&'b str> {
         (self.kind(node) == Kind::String).then(|| {
             let raw = self.raw(node);

@@ -10,7 +10,7 @@ pub static HTTP_GET: Descriptor = Descriptor {
     summary: "sends a GET request",
     details: "\
 A sole output takes the body: a value when the host says that it is JSON, else a text. Several outputs take `status`, \
-`headers` and `body` by name. A status that is no success fails the step; 408, 409, 425, 429 and 5xx are tried again.",
+`headers` and `body` by name. A status other than success fails the step; 408, 409, 425, 429 and 5xx are tried again.",
     arguments: &[
         Argument::required("url", ArgumentKind::Url, "the address; its host must be on the project's list")
             .secrets(SecretUse::NotInFlows),

@@ -1,4 +1,4 @@
-//! `human.approve`: a person decides whether the flow goes on here.
+//! `human.approve`: a person decides whether the flow continues here.
 
 use crate::{Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Repeat, ResultShape};
 
@@ -6,7 +6,7 @@ pub static HUMAN_APPROVE: Descriptor = Descriptor {
     name: "human.approve",
     summary: "waits until a person approves",
     details: "\
-The run stops until somebody decides (`stave runs approve`). The values at the inputs go on unchanged, to outputs of the \
+The run stops until somebody decides (`stave runs approve`). The values at the inputs pass unchanged to outputs of the \
 same names; an output `comment` takes what the person wrote. A denial fails the node, and its error port can take it.",
     arguments: &[Argument::optional("message", ArgumentKind::Text, "what the person is asked")],
     result: ResultShape::Inputs,
@@ -23,7 +23,7 @@ transform:
   mode: declarative
   spec:
     op: human.approve
-    args: {message: May this go on?}
+    args: {message: Publish this text?}
 "#,
     }),
     ..Descriptor::INSIDE

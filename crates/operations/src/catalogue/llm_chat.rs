@@ -62,7 +62,7 @@ the `templates` that its prompts use. A node whose tools change something outsid
             "who takes the denial when governance denies the prompt: fail, error_port or fallback",
         )
         .default("fail"),
-        Argument::optional("fallback", ArgumentKind::Map, "what stands in when the model fails"),
+        Argument::optional("fallback", ArgumentKind::Map, "what answers when the model fails"),
     ],
     result: ResultShape::Any,
     effects: Effects::OfCalled,

@@ -27,7 +27,7 @@ A sole output takes `{node_id, value, status}`; several outputs take these by na
         .default("what the node holds"),
     ],
     result: ResultShape::ValueOrPorts(&["node_id", "value", "status"]),
-    // A plant does what it is told.
+    // A write changes the plant.
     effects: Effects::Writes,
     network: true,
     repeat: Repeat::Unsafe {

@@ -1,4 +1,4 @@
-//! `switch`: chooses the edges of a workflow to go on by.
+//! `switch`: chooses which edges of a workflow are followed.
 
 use crate::{Argument, ArgumentKind, Descriptor, Form, ResultShape};
 

@@ -8,10 +8,10 @@ pub static TRANSFORM_EACH: Descriptor = Descriptor {
     name: "transform.each",
     summary: "runs a node once for every item of a list",
     details: "\
-The item goes to the input `port` of the node, and its other inputs are fed by edges. An output `results` takes what the \
-items came to, in their order; an output `errors` takes the failed ones, each with its `index`. Without an output \
-`errors` one failed item fails the node. Each item is bounded and repeated by the rules of the node that it runs, and an \
-item that is done is not done again when the run is resumed.",
+The item goes to the input `port` of the node, and its other inputs are fed by edges. An output `results` takes the \
+results of the items, in their order; an output `errors` takes the failed ones, each with its `index`. Without an \
+output `errors` one failed item fails the node. Each item is bounded and repeated by the rules of the node that it \
+runs, and an item that is done is not done again when the run is resumed.",
     arguments: &[
         Argument::required("input", ArgumentKind::List, "the list to go through"),
         Argument::required("node", ArgumentKind::Node, "the node that is run for every item"),

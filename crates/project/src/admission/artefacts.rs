@@ -1,4 +1,4 @@
-//! Who is let in: an artefact that was compiled is the project's own, and vouched for when the project asks
+//! Admission of compiled artefacts: each must be the project's own, and must be signed when the project asks
 //! for that.
 //!
 //! Invariant: with `[signing] required`, nothing that was compiled is acted on before a trusted key has
@@ -127,7 +127,7 @@ pub fn refused(file: &Path, refusal: &TrustRefusal) -> Stop {
     let stop = Stop::refused(format!("{} is refused: {refusal}", file.display())).code(refusal.code());
     match refusal {
         TrustRefusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
-        TrustRefusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
+        TrustRefusal::UntrustedKey(_) => stop.help("list the trusted keys in stave.toml under [signing]"),
         TrustRefusal::RevokedKey(_) => {
             stop.help("sign it with another key: stave bundle sign FILE --key KEY")
         }

@@ -27,7 +27,7 @@ const LINES_BYTES: u64 = 8 * 1024 * 1024;
 /// The files and the history of a project.
 #[derive(Debug)]
 pub struct ProjectContext {
-    /// Canonical, so that what leads out of it can be told.
+    /// Canonical, so that paths that lead out of it are detected.
     root: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl ProjectContext {
         Ok(ProjectContext { root })
     }
 
-    /// The file that a path names. Separators and percent signs are tried as they stand first.
+    /// The file that a path names. Separators and percent signs are tried unchanged first.
     fn find(&self, path: &str) -> Result<PathBuf, Unavailable> {
         let mut reason = Unavailable::Missing;
         for spelling in spellings(path) {
@@ -159,7 +159,7 @@ impl ReferenceSource for ProjectContext {
     }
 }
 
-/// The ways to read a path: as it stands, with one kind of separator, and without percent signs.
+/// The ways to read a path: unchanged, with one kind of separator, and without percent signs.
 fn spellings(path: &str) -> Vec<String> {
     let mut all = vec![path.to_owned()];
     if path.contains('\\') {

@@ -102,7 +102,7 @@ impl Reported {
 mod tests {
     use super::*;
 
-    /// `a` is a project with a file of another inside, `b` one beside it; `c` is none.
+    /// `a` is a project with a file of another inside, `b` one beside it; `c` is not a project.
     fn tree() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();

@@ -10,7 +10,7 @@ pub enum EngineKind {
     Restate,
 }
 
-/// What whoever started the program wants, over what the project sets.
+/// What the command line chose. It overrides the project's settings.
 #[derive(Debug, Clone, Default)]
 pub struct EngineChoice {
     pub engine: Option<EngineKind>,

@@ -18,7 +18,7 @@ use super::file::SecretReference;
 use super::gate::RequestLabelsTable;
 use super::gateway::LISTEN;
 
-/// The gateway that stands between programs and model providers.
+/// The gateway between programs and model providers.
 #[derive(Debug, Default, Shape)]
 #[shape(not_null)]
 pub(super) struct GatewayTable {

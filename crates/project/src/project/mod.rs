@@ -211,8 +211,8 @@ impl Project {
     }
 }
 
-/// Where the project of a project file keeps YAML that is no flow. What is wrong with the file is told to whoever
-/// asks for its settings.
+/// Where the project of a project file keeps YAML that is not a flow. Faults of the file are reported to callers that
+/// ask for its settings.
 pub(crate) fn other_yaml(file: &Path) -> Vec<PathBuf> {
     let root = file.parent().unwrap_or(Path::new(""));
     let mut other = [POLICIES, TEMPLATES, KNOWLEDGE, RECORDINGS].map(|folder| root.join(folder)).to_vec();

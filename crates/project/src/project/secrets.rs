@@ -60,8 +60,8 @@ pub struct SecretSettings {
 }
 
 impl Project {
-    /// A value by its name: the variable of the environment, else the file of that name in `[secrets] folder`. Whoever asks
-    /// has made sure that the project lists the name, or that a setting of the project names it.
+    /// A value by its name: the variable of the environment, else the file of that name in `[secrets] folder`. The
+    /// caller has made sure that the project lists the name, or that a setting of the project names it.
     pub fn secret(&self, name: &str) -> Option<Secret> {
         self.environment.variable(name).or_else(|| self.secret_file(name)).map(Secret::new)
     }
@@ -71,7 +71,7 @@ impl Project {
         self.settings.secrets.folder.as_deref().map(|folder| self.root.join(folder))
     }
 
-    /// A digest of the values in the folder of secrets, to tell whether any of them changed.
+    /// A digest of the values in the folder of secrets, to detect whether any of them changed.
     pub fn secrets_digest(&self) -> String {
         let entries = self.secrets_folder().and_then(|folder| std::fs::read_dir(folder).ok());
         let names = entries.into_iter().flatten().flatten();

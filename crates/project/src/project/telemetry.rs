@@ -2,7 +2,7 @@
 
 use stave_shape::{Pattern, Shape};
 
-/// Where traces and metrics of runs go. The environment's `OTEL_*` variables stand over it.
+/// Where traces and metrics of runs go. The environment's `OTEL_*` variables override it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
 #[shape(not_null, name = "Telemetry")]
 pub struct TelemetrySettings {

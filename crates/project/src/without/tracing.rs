@@ -19,7 +19,7 @@ const ADDRESSES: [&str; 3] = [
 
 /// Does nothing.
 #[derive(Debug, Clone, Default)]
-pub struct Tracing;
+pub struct Tracing(());
 
 impl Tracing {
     pub fn of(project: &Project) -> Tracing {
@@ -34,7 +34,7 @@ impl Tracing {
         let is_set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
         let is_wanted = project.settings.telemetry.endpoint.is_some() || ADDRESSES.iter().any(is_set);
         let trouble = is_wanted.then(|| Stop::without_feature("telemetry", "OpenTelemetry").to_string());
-        (Tracing, trouble)
+        (Tracing::default(), trouble)
     }
 
     pub fn tracer(&self) -> Arc<dyn Tracer> {

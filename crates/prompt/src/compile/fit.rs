@@ -2,7 +2,7 @@
 //!
 //! The least important droppable section is shortened or left out first. Among equals, the last one of
 //! the context goes first and the oldest turn of the history goes first. A short value in a template is never
-//! cut: it stands in a sentence of the author's, which would say something else without it.
+//! cut: it is in a sentence of the author's, which would say something else without it.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{Section, SectionKind};
 
-/// Stands where a section was shortened.
+/// Marks where a section was shortened.
 const SHORTENED: &str = "\n[... shortened to fit the token budget]";
 
 /// A rest of fewer tokens than this says too little to be worth sending.

@@ -53,7 +53,7 @@ pub struct CompiledPrompt {
     pub constraints: Arc<Vec<String>>,
     /// In the order in which they are sent.
     pub sections: Vec<Section>,
-    /// What the counter says the sections come to; an upper bound of it if `is_counted` is false.
+    /// The tokens of the sections by the counter; an upper bound if `is_counted` is false.
     pub tokens: u64,
     /// False when the prompt is so far below its budget that counting could not change anything.
     pub is_counted: bool,
@@ -70,7 +70,7 @@ pub struct CompiledPrompt {
     pub template: Option<Arc<Template>>,
     /// What the answer has to be, where the prompt says it.
     pub requirements: Option<Arc<OutputRequirements>>,
-    /// What the references came to.
+    /// The resolved references.
     pub resolution: Resolution,
 }
 

@@ -268,7 +268,7 @@ fn context(
     let parts: Vec<PromptPart> = match ContextRef::parse(reference) {
         ContextRef::File(_) => supplied.iter().map(|part| cap_file((*part).clone(), counter, out)).collect(),
         ContextRef::Diff(_) => supplied.iter().map(|part| (*part).clone()).collect(),
-        // Whoever has the value itself supplies it; else it is in the metadata.
+        // A caller that has the value supplies it; else it is in the metadata.
         ContextRef::Memory(_) if !supplied.is_empty() => {
             supplied.iter().map(|part| (*part).clone()).collect()
         }
@@ -305,7 +305,7 @@ fn context(
     for part in parts {
         let mut section = Section::untrusted(SectionKind::Context, &part, adapter);
         section.reference = is_resolved.then(|| reference.to_owned());
-        // The digest stands for everything it replaced, so it is never cut.
+        // The digest represents everything that it replaced, so it is never cut.
         if reference == CONTEXT_DIGEST_MARKER {
             section.droppable = false;
         }

@@ -20,7 +20,7 @@ use crate::fault_text::listed;
 use crate::output::OutputRequirements;
 use crate::resolve::Resolution;
 
-/// The role whose template stands in for every role without one.
+/// The role whose template is used for every role without one.
 pub const GENERAL_ROLE: &str = "default";
 
 /// The `schema_id` of prompts that keep to what their role's template requires.
@@ -209,7 +209,7 @@ impl Templates {
 }
 
 impl Compiler {
-    /// Compiles a prompt for its provider, with the template of its role and what its references came to.
+    /// Compiles a prompt for its provider, with the template of its role and its resolved references.
     pub fn compile_from_ir(
         &self,
         ir: &PromptIr,

@@ -14,7 +14,7 @@ use crate::output::OutputRequirements;
 #[derive(Debug, Shape)]
 #[shape(name = "Templates")]
 pub(super) struct TemplatesFile {
-    /// The templates by role; the role `default` stands in for every role without one.
+    /// The templates by role; the template of the role `default` is used for every role without one.
     #[shape(default, null_is_absent)]
     templates: BTreeMap<String, TemplateForm>,
     /// Output schemas that a prompt may name in `schema_id`.

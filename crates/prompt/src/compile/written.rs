@@ -6,13 +6,13 @@ use super::{Adapter, CompiledPrompt, Cut, CutReason, Section, SectionKind, Token
 use crate::ContextRef;
 use crate::resolve::Included;
 
-/// What stands between two sections.
+/// The text between two sections.
 const SEPARATOR: &str = "\n\n";
 
 /// The version of templates that compiled prompts name.
 const TEMPLATE_VERSION: &str = "1.0";
 
-/// The sections as one text. The pieces of a rendered template touch; every other section stands apart.
+/// The sections as one text. The pieces of a rendered template touch; every other section is separate.
 pub(super) fn join(sections: &[Section], adapter: Adapter) -> String {
     let mut out = String::with_capacity(length(sections, adapter));
     let mut before: Option<&Section> = None;

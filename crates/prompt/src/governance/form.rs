@@ -238,7 +238,7 @@ fn has_a_bound<N: ValueNode>(_: Option<&NumberPolicy>, node: N, at: &Place<'_>, 
     }
 }
 
-/// What a policy forbids. In the specification's own form, whose reader is not closed, a plain string stands for the
+/// What a policy forbids. In the specification's own form, whose reader is not closed, a plain string means the
 /// list of its characters, which is how such policies have always been read.
 mod patterns {
     use stave_canon::Value;

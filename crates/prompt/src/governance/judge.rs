@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(policy(&["bypass surgery"]).check_content(&content(&last)).violations.len(), 1);
     }
 
-    /// Weighing looks at every match and at what stands around it.
+    /// Weighing looks at every match and at the text around it.
     #[test]
     fn a_text_full_of_instructions_is_weighed_in_linear_time() {
         let set = PolicySet::strict();

@@ -1,4 +1,4 @@
-//! A text in lower case that still knows where each part stood in the original.
+//! A text in lower case that knows the place of each part in the original.
 
 use std::ops::Range;
 

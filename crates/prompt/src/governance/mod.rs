@@ -254,7 +254,7 @@ impl PartialEq for PolicySet {
 }
 
 impl Verdict {
-    /// Whether the prompt may go on: no violated policy denies.
+    /// Whether the prompt may continue: no violated policy denies.
     #[must_use]
     pub fn approved(&self) -> bool {
         self.violations.iter().all(|violation| violation.action == PolicyAction::Flag)

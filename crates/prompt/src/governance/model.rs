@@ -44,7 +44,7 @@ impl<'m> AskedModel<'m> {
     }
 }
 
-/// What a policy says about a model: the forbidden patterns that mean it, and whether it is none of the
+/// What a policy says about a model: the forbidden patterns that mean it, and whether it is not one of the
 /// allowed ones.
 pub(super) fn judge(policy: &Policy, model: AskedModel<'_>, out: &mut Vec<Violation>) {
     if policy.policy_type() != PolicyType::Model {

@@ -40,7 +40,7 @@ pub enum PolicyType {
 pub enum PolicyAction {
     /// The prompt is refused.
     Deny,
-    /// The violation is recorded and the prompt goes on.
+    /// The violation is recorded and the prompt continues.
     Flag,
 }
 
@@ -180,7 +180,7 @@ impl Policy {
         self.instructions
     }
 
-    /// Texts around which the policy makes an exception: a hit inside one of them is none.
+    /// Texts around which the policy makes an exception: a hit inside one of them does not count.
     #[must_use]
     pub fn allow(mut self, texts: Vec<String>) -> Self {
         self.allow = texts;

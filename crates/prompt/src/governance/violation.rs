@@ -48,7 +48,7 @@ enum Wording {
     Match,
     /// The pattern was found in the path that a reference leads to.
     Path,
-    /// The item is none of those that the policy allows.
+    /// The item is not one of those that the policy allows.
     Outside,
 }
 
@@ -110,7 +110,7 @@ impl Violation {
         Violation { policy: policy_name, action, field, pattern, item, range, wording: Wording::Pattern }
     }
 
-    /// The violation of an item that is none of the only ones that a policy allows.
+    /// The violation of an item that is not one of those that a policy allows.
     pub(super) fn outside(policy: &Policy, field: PromptField, named: Arc<str>, item: &str) -> Self {
         let found = Violation::of(policy, field, named, item, 0..item.len());
         Violation { wording: Wording::Outside, ..found }
@@ -160,7 +160,7 @@ impl Violation {
         Value::from_iter(members)
     }
 
-    /// The matched text as it stands in the prompt.
+    /// The matched text as it is in the prompt.
     #[must_use]
     pub fn matched(&self) -> &str {
         self.item.get(self.range.clone()).unwrap_or_default()

@@ -13,7 +13,7 @@ pub enum Found {
     Embedded,
 }
 
-/// The part of a reply that is meant as JSON, `None` when it cannot be told which part that is.
+/// The part of a reply that is meant as JSON, `None` when it is unclear which part that is.
 #[must_use]
 pub fn extract(reply: &str) -> Option<(Found, &str)> {
     let text = reply.trim();

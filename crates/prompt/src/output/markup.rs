@@ -74,7 +74,7 @@ enum Tag<'t> {
     Empty(&'t str),
 }
 
-/// The tags of a text. Comments, CDATA sections and declarations are none, nor is `<` before anything but a name.
+/// The tags of a text. Comments, CDATA sections and declarations are not tags, nor is `<` before anything but a name.
 fn tags(text: &str) -> Vec<Tag<'_>> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -228,7 +228,7 @@ impl OutputValidator {
         }
     }
 
-    /// What to tell the model so that it answers again, once.
+    /// The message that asks the model to answer again, once.
     #[must_use]
     pub fn repair_turn(&self, rejected: &Rejected) -> String {
         let form = match self.requirements.format {
@@ -257,7 +257,7 @@ impl OutputValidator {
 pub fn read(answer: &str) -> Result<Accepted, Rejected> {
     let reject = |reason: String| Rejected::because(reason);
     let (found, text) = extract(answer)
-        .ok_or_else(|| reject("it cannot be told which part of the reply is the JSON".to_owned()))?;
+        .ok_or_else(|| reject("it is unclear which part of the reply is the JSON".to_owned()))?;
     let fault = match stave_canon::parse(text) {
         Ok(value) => return Ok(Accepted { value, found, repairs: Vec::new() }),
         Err(fault) => fault,

@@ -17,7 +17,7 @@ const EXACT_DOUBLES: f64 = 9_007_199_254_740_992.0;
 ///
 /// A prompt whose metadata shows that its budget is already the adjusted one is left alone, so that
 /// processing a prompt twice does not raise its budget twice. Below a ceiling the adjusted budget stops there, and an
-/// adjustment that changes nothing is no transformation: a record tells only of a budget that holds.
+/// adjustment that changes nothing is no transformation: a record names only a budget that applies.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BudgetOptimizer {
     ceiling: Option<u64>,

@@ -11,15 +11,15 @@ use crate::{CONTEXT_DIGEST_MARKER, ContextRef, PromptIr, digest_bytes, extract};
 
 /// A small model that writes digests.
 pub trait CheapModel: std::fmt::Debug + Send + Sync {
-    /// The reply to one message of a user, or why there is none. Whoever implements it bounds the time.
+    /// The reply to one message of a user, or why there is none. The implementation bounds the time.
     fn call(&self, message: &str) -> Result<String, String>;
 }
 
 /// Compresses the references once there are more than `max_context_refs` of them.
 ///
-/// With a source of references, the digest holds the most telling lines of each of them; without one, it counts them and
-/// repeats the intent. With a cheap model, that model writes it; when the model fails, the digest is the one that would
-/// have been written without it.
+/// With a source of references, the digest holds the most informative lines of each of them; without one, it counts
+/// them and repeats the intent. With a cheap model, that model writes it; when the model fails, the digest is the one
+/// that would have been written without it.
 #[derive(Debug, Clone)]
 pub struct ContextDigest {
     max_context_refs: Number,
@@ -45,7 +45,7 @@ impl ContextDigest {
     }
 
     /// Takes the contents of the references into the digest. What the policies deny of them is no part of any digest:
-    /// the references stay then, and whoever resolves them is told.
+    /// the references stay then, and their resolver reports it.
     #[must_use]
     pub fn with_contents(mut self, source: Arc<dyn ReferenceSource>, policies: PolicySet) -> Self {
         self.contents = Some(DigestContents { source, policies });

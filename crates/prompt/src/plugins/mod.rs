@@ -33,7 +33,7 @@ pub trait Plugin: Send + Sync + std::fmt::Debug {
     fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError>;
 }
 
-/// What happens to a prompt whose plugin fails: it raises, takes too long or returns something that is no prompt.
+/// What happens to a prompt whose plugin fails: it raises, takes too long or returns something that is not a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
 #[shape(words)]
 pub enum OnPluginFailure {

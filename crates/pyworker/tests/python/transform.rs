@@ -6,7 +6,7 @@ use stave_script::{JobLimits, ScriptError, StateHost, StateHostError, TransformJ
 
 const HELPER: &str = "def complex_business_logic(data):\n    return {'name': data['name'].upper()}\n\n";
 
-/// The specification's code transform example as it stands there.
+/// The specification's code transform example, unchanged.
 const EXAMPLE: &str = "\
 def transform(inputs, context, state):
     # Access inputs

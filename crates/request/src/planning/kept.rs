@@ -22,13 +22,13 @@ use super::{CachePlanner, CachePlanners, PlanningFailed};
 /// Opens the file at a path as a store, and makes it when it is not there.
 pub type OpenStore = fn(&Path) -> Result<Box<dyn PlannerStore>, StoreError>;
 
-/// How many seconds pass between two batches. What a prefix came to meanwhile is written once.
+/// How many seconds pass between two batches. The changes of a prefix in between are written once.
 const BETWEEN_BATCHES: f64 = 60.0;
 
 /// How long a planner that begins waits for its file. One that comes later is taken up by the next plan.
 const OPENING: Duration = Duration::from_millis(250);
 
-/// Makes planners that go on where those of an earlier process stopped. Dropping it writes what is left.
+/// Makes planners that continue where those of an earlier process stopped. Dropping it writes what is left.
 #[derive(Debug)]
 pub struct KeptPlanners {
     folder: PathBuf,
@@ -149,7 +149,7 @@ impl KeptPlanner {
         changed
     }
 
-    /// Goes on from what the file held, once it is open. What was learned before that is little and is left.
+    /// Continues from what the file held, once it is open. What was learned before that is little and is left.
     fn take_up_file(&mut self, wait: Duration) {
         let Place::Opening(opening) = &self.place else { return };
         match opening.recv_timeout(wait) {

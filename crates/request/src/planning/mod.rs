@@ -1,4 +1,4 @@
-//! The port to whoever plans what a provider's cache should keep.
+//! The port to a planner of what a provider's cache should keep.
 //!
 //! Invariant: nothing that goes wrong behind it, a panic included, keeps a request from being sent.
 
@@ -12,7 +12,7 @@ use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
 pub use self::kept::{KeptPlanners, OpenStore, is_planner_file};
 pub use self::upstream_planner::UpstreamPlanner;
 
-/// Plans the requests to one upstream, and learns from what they came to.
+/// Plans the requests to one upstream, and learns from their usage.
 pub trait CachePlanner: Send + fmt::Debug {
     /// Plans a request and remembers it as sent that way.
     fn plan(&mut self, request: &PlanRequest<'_>) -> Result<CachePlan, PlanningFailed>;

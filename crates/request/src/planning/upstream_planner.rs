@@ -26,7 +26,7 @@ impl UpstreamPlanner {
         }
     }
 
-    /// Asks the planner, or tells it something. Whatever goes wrong in `ask` is given back as a failure.
+    /// Asks the planner, or reports to it. Whatever goes wrong in `ask` is given back as a failure.
     pub fn ask<T>(
         &self,
         now: f64,

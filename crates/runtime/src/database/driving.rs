@@ -134,7 +134,7 @@ impl Driver {
         Driver(None)
     }
 
-    /// With the clock that tells when it lets go.
+    /// With the clock that decides when it lets go.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Driver {
         if let Some(held) = &mut self.0 {

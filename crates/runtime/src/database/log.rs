@@ -4,7 +4,7 @@
 //! one that overwrites waits for its bytes alone, which takes a fraction of the time. SQLite begins the log anew
 //! from its start after each checkpoint and never shortens it while it is open.
 //!
-//! Invariant: the log is only ever lengthened, at its end, and only by whoever holds the write lock. What lies
+//! Invariant: the log is only ever lengthened, at its end, and only by the holder of the write lock. What lies
 //! behind the last frame is no frame to SQLite, since its checksum and salt do not fit.
 
 use std::fs::OpenOptions;

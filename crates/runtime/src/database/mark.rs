@@ -103,7 +103,7 @@ pub(super) fn record(connection: &Connection, marked: Option<i64>) -> rusqlite::
     Ok(())
 }
 
-/// Nobody has to hear of it again.
+/// Marks the loss as accepted, so that it is not reported again.
 pub(super) fn accept(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE commits SET lost = 0", [])?;
     Ok(())

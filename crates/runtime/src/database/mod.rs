@@ -158,7 +158,7 @@ impl Database {
         self.lost
     }
 
-    /// Whoever opens the database from now on hears nothing of the commits that are lost.
+    /// Later openings of the database do not report the commits that are lost.
     pub async fn accept_loss(&self) -> Result<(), DatabaseError> {
         self.write(|connection| Ok(mark::accept(connection)?)).await
     }

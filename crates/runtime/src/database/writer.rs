@@ -1,7 +1,7 @@
 //! The one thread that writes, and how it lets waiting writes share a transaction.
 //!
-//! Invariants: nobody is told that a write succeeded before the transaction it was part of is on disk, and nobody is
-//! told that a write failed that is on disk. A database that could not be written is tried again until it can be, so
+//! Invariants: no caller learns that a write succeeded before the transaction it was part of is on disk, and none
+//! learns that a write failed that is on disk. A database that could not be written is tried again until it can be, so
 //! that the fault and the runs that wait to be given back do not depend on further requests.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -26,7 +26,7 @@ const LOCK_ATTEMPTS: usize = 3;
 /// How long the writer waits before it tries a database again that could not be written.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Tells the one who asked for a write what became of the transaction.
+/// Reports the result of the transaction to the caller that asked for a write.
 type Acknowledge = Box<dyn FnOnce(Result<(), DatabaseError>) + Send>;
 /// Does a write inside the transaction, or learns that there is none.
 type Job = Box<dyn FnOnce(Result<&Connection, DatabaseError>) -> Option<Acknowledge> + Send>;
@@ -111,7 +111,7 @@ impl Writer {
                     Ok(()) => result,
                     Err(error) => result.and(Err(E::from(error))),
                 };
-                // Whoever asked may have gone away; the write stands all the same.
+                // The caller may have gone away; the write is kept all the same.
                 let _ = answer.send(result);
             }))
         });
@@ -133,7 +133,7 @@ impl Writer {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
             debug_assert_ne!(thread.thread().id(), std::thread::current().id(), "a write holds the database");
-            // A panic there was reported when it happened, and every waiting write was told.
+            // A panic there was reported when it happened, and every waiting write received it.
             let _ = thread.join();
         }
     }

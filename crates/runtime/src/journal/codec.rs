@@ -72,7 +72,7 @@ pub(crate) fn step_of(node: &str, value: &Value) -> Result<StepRecord, JournalEr
         let edge = count(signal, "edge")?;
         let edge = usize::try_from(edge).map_err(|_| damaged("an edge's index is too large"))?;
         let carried = if let Some(reason) = signal.get("reason") {
-            Signal::Inactive(reason.as_str().ok_or_else(|| damaged("a reason is no text"))?.to_owned())
+            Signal::Inactive(reason.as_str().ok_or_else(|| damaged("a reason is not text"))?.to_owned())
         } else if let Some(port) = signal.get("output").and_then(Value::as_str) {
             let output = outputs.as_ref().ok().and_then(|outputs| outputs.get(port));
             Signal::Active(
@@ -142,7 +142,7 @@ pub fn encode_reports(reports: &[NodeReport]) -> String {
 
 pub fn decode_reports(text: &str) -> Result<Vec<NodeReport>, JournalError> {
     let value = parse(text)?;
-    let reports = value.as_array().ok_or_else(|| damaged("the reports are no list"))?;
+    let reports = value.as_array().ok_or_else(|| damaged("the reports are not a list"))?;
     reports.iter().map(report_of).collect()
 }
 
@@ -216,7 +216,7 @@ pub fn decode_commit(text_of_commit: &str) -> Result<Commit, JournalError> {
     let value = parse(text_of_commit)?;
     let time = |key: &str| match value.get(key).and_then(Value::as_str) {
         None => Ok(None),
-        Some(at) => at.parse().map(Some).map_err(|_| damaged(&format!("`{key}` is no time"))),
+        Some(at) => at.parse().map(Some).map_err(|_| damaged(&format!("`{key}` is not a time"))),
     };
     let writes = list(&value, "writes")?.iter().map(|write| match (write.get("set"), write.get("delete")) {
         (Some(Value::String(field)), None) => {
@@ -432,11 +432,11 @@ fn parse(text: &str) -> Result<Value, JournalError> {
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str, JournalError> {
-    value.get(key).and_then(Value::as_str).ok_or_else(|| damaged(&format!("`{key}` is no text")))
+    value.get(key).and_then(Value::as_str).ok_or_else(|| damaged(&format!("`{key}` is not text")))
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> Result<&'v [Value], JournalError> {
-    value.get(key).and_then(Value::as_array).ok_or_else(|| damaged(&format!("`{key}` is no list")))
+    value.get(key).and_then(Value::as_array).ok_or_else(|| damaged(&format!("`{key}` is not a list")))
 }
 
 fn flag(value: &Value, key: &str) -> bool {
@@ -448,7 +448,7 @@ fn as_count(value: &Value) -> Option<u64> {
 }
 
 fn count(value: &Value, key: &str) -> Result<u64, JournalError> {
-    value.get(key).and_then(as_count).ok_or_else(|| damaged(&format!("`{key}` is no number")))
+    value.get(key).and_then(as_count).ok_or_else(|| damaged(&format!("`{key}` is not a number")))
 }
 
 fn small(value: &Value, key: &str) -> Result<u32, JournalError> {

@@ -1,4 +1,4 @@
-//! What finished items of a list came to, in steps that did not finish: a replay takes it over.
+//! The results of finished list items, in steps that did not finish: a replay takes them over.
 //!
 //! Invariant: these answers belong to no step in progress. A run that is resumed counts and uses the answers of steps
 //! without a result, and none of these.

@@ -60,7 +60,7 @@ pub struct NewRun {
     /// The request without its `auth`.
     pub request: Value,
     pub had_auth: bool,
-    /// What tells the `auth` of the request from another one; see [`crate::request::auth_digest`].
+    /// What distinguishes the `auth` of the request from another one; see [`crate::request::auth_digest`].
     pub auth_digest: Option<String>,
     pub times: Times,
     /// The run whose results this one begins with.
@@ -150,7 +150,7 @@ pub enum Ending {
     Cancelled,
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 #[shape(words)]
 pub enum RunStatus {
@@ -195,14 +195,14 @@ pub struct StoredRun {
     /// What was asked, when the same run may be asked for again.
     pub digest: Option<String>,
     pub had_auth: bool,
-    /// What tells the `auth` of the request from another one; `None` in runs of earlier versions.
+    /// What distinguishes the `auth` of the request from another one; `None` in runs of earlier versions.
     pub auth_digest: Option<String>,
     /// When the request arrived: at this run, or at the first of the runs that replay each other.
     pub arrived_at: Timestamp,
     /// In the order in which the results became durable.
     pub steps: Vec<StepRecord>,
     pub calls: Vec<CallRecord>,
-    /// What finished items of lists came to, in steps that failed or were not finished when the run ended.
+    /// The results of finished list items, in steps that failed or were not finished when the run ended.
     pub items: Vec<CallRecord>,
     /// What was decided, by the path of the execution that asked.
     pub decisions: Vec<(String, Decision)>,
@@ -244,9 +244,7 @@ pub enum JournalError {
     Lost(String),
     #[error("run `{0}` is quarantined: processes that drove it died again and again")]
     Quarantined(String),
-    #[error(
-        "the request of run `{0}` had `auth`, which is never stored; whoever asked for the run has to give it again"
-    )]
+    #[error("the request of run `{0}` had `auth`, which is never stored; the requester must give it again")]
     AuthNeeded(String),
     #[error("run `{0}` was started with another `auth`, and continues with that one only")]
     AuthDiffers(String),
@@ -350,7 +348,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// have no result. `true` says that one of its questions was decided in the meantime.
     async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError>;
 
-    /// Writes the end, with the reports of the nodes that have no result. The first end stands; `false`
+    /// Writes the end, with the reports of the nodes that have no result. The first end is kept; `false`
     /// says that there was one.
     async fn end(
         &self,
@@ -444,7 +442,7 @@ impl StoredRun {
         Times { arrived_at: self.arrived_at, started_at: self.summary.started_at }
     }
 
-    /// The report of a run that has ended or waits, as whoever started it got it.
+    /// The report of a run that has ended or waits, as its requester received it.
     #[must_use]
     pub fn answer(&self) -> RunReport {
         let mut report = self.report();

@@ -95,8 +95,8 @@ impl Question {
     }
 }
 
-/// What a decision about `path` comes to, given the question that is open there and an earlier decision. The
-/// first decision about a question stands; a decision about nothing that was asked is refused.
+/// The outcome of a decision about `path`, given the question that is open there and an earlier decision. The
+/// first decision about a question is final; a decision about nothing that was asked is refused.
 pub fn settle(
     run: &str,
     path: &str,
@@ -204,7 +204,7 @@ mod tests {
         let kept = settle("r", "ask", Some(&question), None, yes()).unwrap();
         assert_eq!(kept.digest.as_deref(), Some(question.digest.as_str()));
         let first = settle("r", "ask", Some(&question), Some(kept.clone()), decision(false, None)).unwrap();
-        assert!(first.approved, "the first one stands");
+        assert!(first.approved, "the first one is final");
         assert!(
             settle("r", "ask", None, Some(kept.clone()), yes()).unwrap().approved,
             "after the step is done"

@@ -6,7 +6,7 @@
 //! crashes one at a time. A run is quarantined when its driver died twice in a row and the run was in flight alone, or
 //! three times in a row, each time before a step of the run finished. A finished step, or a process that ends in
 //! order, clears the suspicion. A run whose work panics is quarantined at once, by its driver
-//! (`database/driving.rs`). So a server that is killed goes on with its runs, and a run that takes the process down does
+//! (`database/driving.rs`). So a server that is killed resumes its runs, and a run that takes the process down does
 //! so at most three times.
 
 use rusqlite::{Connection, params};

@@ -16,7 +16,7 @@ use crate::plan::{INPUT, OUTPUT};
 use crate::report::{NodeReport, Status};
 use stave_engine::Signal;
 
-/// What stands in the place of a value.
+/// The replacement of a value.
 const HIDDEN: &str = "[restricted]";
 
 impl StoredRun {
@@ -77,7 +77,7 @@ impl StoredRun {
             question.text = question.text.as_ref().map(|_| HIDDEN.to_owned());
             hide_all(&mut question.values);
         }
-        // Whoever answers a question may quote it.
+        // An answer to a question may quote it.
         for (path, decision) in &mut self.decisions {
             if path.split('/').any(|node| rules.reads(node)) {
                 decision.comment = decision.comment.as_ref().map(|_| HIDDEN.to_owned());
@@ -165,7 +165,7 @@ impl Rules<'_> {
 }
 
 /// Whether a failure names fields and counts only, and no value: a request that lacks fields, which the details list, and
-/// a run that came to a bound.
+/// a run that reached a bound.
 fn quotes_nothing(failure: &Failure) -> bool {
     let bounds = [codes::BUDGET_EXCEEDED, codes::RUN_TIMEOUT, codes::RUN_TOO_LARGE];
     let lacks_fields = failure.code == codes::MISSING_CONTEXT && failure.details.as_array().is_some();

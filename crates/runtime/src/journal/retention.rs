@@ -144,7 +144,7 @@ impl SqliteJournal {
             }
             before = left;
         }
-        // The file gets shorter when the log is copied into it. Whoever reads at the moment may keep it from that,
+        // The file gets shorter when the log is copied into it. A reader at that moment may prevent it,
         // and a later checkpoint does it.
         self.database
             .read(|connection| {

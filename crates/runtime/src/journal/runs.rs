@@ -19,7 +19,7 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// The place that a [cursor](RunSummary::cursor) names; `None` when it is none.
+    /// The place that a [cursor](RunSummary::cursor) names; `None` when it is not a cursor.
     #[must_use]
     pub fn place_of(cursor: &str) -> Option<(Timestamp, String)> {
         let (at, id) = cursor.split_once('.')?;
@@ -57,11 +57,11 @@ pub trait Runs: Send + Sync + std::fmt::Debug {
     /// The one run whose id begins with these letters.
     async fn find(&self, beginning: &str) -> Result<String, JournalError>;
 
-    /// Ends a run that nobody works on, or asks whoever does to end it.
+    /// Ends a run that nobody works on, or asks its driver to end it.
     async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError>;
 
     /// Writes a person's decision about the question of an execution, which is named by its path. The first one
-    /// about a question stands. Nothing is decided that was not asked.
+    /// about a question is final. Nothing is decided that was not asked.
     async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError>;
 
     /// Finds runs whose process died, and marks them as interrupted or quarantined.

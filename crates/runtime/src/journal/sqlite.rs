@@ -23,7 +23,7 @@ use crate::run_lifecycle::finish;
 use crate::state::{self, Commit, RecordKey};
 
 /// How often a driver tries to write what has happened while the database cannot be written, before it lets go of
-/// the run. Whoever resumes the run would repeat the effect whose result was not written.
+/// the run. A resume of the run would repeat the effect whose result was not written.
 const WRITE_ATTEMPTS: u32 = 20;
 /// The same while another process holds the lock, for which each attempt waits long by itself.
 const LOCKED_ATTEMPTS: u32 = 2;
@@ -199,7 +199,7 @@ impl Runs for SqliteJournal {
                 if status == RunStatus::Waiting
                     && stored(connection, &run, &ownership)?.open_questions().next().is_none()
                 {
-                    // It waits for nobody any more, and whoever drives runs may take it.
+                    // It waits for nobody any more, and a driver may take it.
                     connection
                         .prepare_cached(
                             "UPDATE run SET status = 'interrupted' WHERE id = ?1 AND status = 'waiting'",
@@ -516,7 +516,7 @@ pub(super) fn end_request_state(connection: &Connection, run: &str) -> Result<()
     Ok(())
 }
 
-/// Ends a run that nobody drives, or asks whoever drives it to end it.
+/// Ends a run that nobody drives, or asks its driver to end it.
 fn cancel(
     connection: &Connection,
     run: &str,

@@ -2,8 +2,8 @@
 //!
 //! Invariants: every request that has an id is answered once; a line that is no request is answered with an
 //! error and nothing else happens; only `pending`, `running`, `completed` and `failed` are ever reported, and
-//! a run that has reached one of the last two stays there; a poll that tells the end tells every event; a run that was
-//! accepted is written down before its peer learns of it.
+//! a run that has reached one of the last two stays there; a poll that reports the end reports every event; a run that
+//! was accepted is written down before its peer learns of it.
 
 mod cancel;
 mod capabilities;
@@ -73,7 +73,7 @@ enum Handled<'h> {
 }
 
 /// Answers requests until there are no more, and every answer that is owed has been given. Runs that are
-/// still going on then are left to be resumed.
+/// still in progress then are left to be resumed.
 pub async fn serve(host: &dyn Host, mut requests: mpsc::Receiver<Incoming>, replies: mpsc::Sender<String>) {
     let runs = Runs::default();
     let mut driven: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();

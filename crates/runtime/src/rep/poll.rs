@@ -1,4 +1,4 @@
-//! `Runtime.Poll`: how a run is doing. The reply waits a while for something to tell.
+//! `Runtime.Poll`: reports the progress of a run. The reply waits a while for news.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::fault::Fault;
 use super::runs::Runs;
 
-/// How long a reply waits for something to tell. Peers give up on a reply after five seconds.
+/// How long a reply waits for news. Peers give up on a reply after five seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 pub(super) fn poll<'h>(runs: &Runs, params: &Object) -> Result<BoxFuture<'h, Value>, Fault> {
@@ -27,7 +27,7 @@ pub(super) fn poll<'h>(runs: &Runs, params: &Object) -> Result<BoxFuture<'h, Val
     Ok(Box::pin(async move {
         let mut changes = run.changes();
         let news = async { while !run.has_news() && changes.changed().await.is_ok() {} };
-        // Without news in time the answer is that there is none.
+        // Without news in time the answer says that there is none.
         let _ = timeout(LONGEST_WAIT, news).await;
         run.tell()
     }))

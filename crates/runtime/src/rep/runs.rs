@@ -1,4 +1,4 @@
-//! The runs that this process knows, and what a poll tells of each.
+//! The runs that this process knows, and what a poll reports of each.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::observer::{RunEvent, RunObserver};
 use crate::report::{NodeReport, RunReport, Status as NodeStatus};
 use stave_engine::FailureKind;
 
-/// How many runs may go on at once.
+/// How many runs may be in progress at once.
 const MAX_GOING_ON: usize = 64;
 
 /// How many runs that have ended can still be asked about.
@@ -60,7 +60,7 @@ struct State {
 }
 
 impl Runs {
-    /// Adds a run. An id is used once, and there is a limit to how many go on at a time.
+    /// Adds a run. An id is used once, and there is a limit to how many are in progress at a time.
     pub(super) fn add(&self, id: &str, clock: Arc<dyn Clock>) -> Result<Arc<Run>, Fault> {
         let mut known = self.lock();
         if known.by_id.contains_key(id) {
@@ -68,7 +68,7 @@ impl Runs {
         }
         let going_on = known.by_id.values().filter(|run| !run.has_ended()).count();
         if going_on >= MAX_GOING_ON {
-            return Err(Fault::internal(format!("{MAX_GOING_ON} runs are going on, and no more may")));
+            return Err(Fault::internal(format!("{MAX_GOING_ON} runs are in progress, which is the limit")));
         }
         let run = Arc::new(Run::new(id, clock));
         known.by_id.insert(id.to_owned(), Arc::clone(&run));
@@ -81,7 +81,7 @@ impl Runs {
         self.lock().by_id.get(id).cloned()
     }
 
-    /// How many runs are known, and how many of them are going on.
+    /// How many runs are known, and how many of them are in progress.
     pub(super) fn count(&self) -> (usize, usize) {
         let known = self.lock();
         (known.by_id.len(), known.by_id.values().filter(|run| !run.has_ended()).count())
@@ -147,7 +147,7 @@ impl Run {
         self.change(|state| state.log(now, "warning", message, None));
     }
 
-    /// A step has come to something.
+    /// A step has a result.
     pub(super) fn step(&self, step: &StepRecord) {
         let now = self.clock.now();
         self.change(|state| {
@@ -237,18 +237,18 @@ impl Run {
         self.lock().status.has_ended()
     }
 
-    /// Wakes up whoever waits for something to tell.
+    /// Wakes up callers that wait for news.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Whether a poll has something to tell that no poll told before, or the end.
+    /// Whether a poll has news that no poll reported before, or the end.
     pub(super) fn has_news(&self) -> bool {
         let state = self.lock();
         state.status.has_ended() || state.told < state.events.len()
     }
 
-    /// The answer to a poll: what is new while the run goes on, everything once it has ended.
+    /// The answer to a poll: what is new while the run is in progress, everything once it has ended.
     pub(super) fn tell(&self) -> Value {
         let mut state = self.lock();
         let from = if state.status.has_ended() { 0 } else { state.told };
@@ -297,7 +297,7 @@ impl State {
         self.events.push(Value::Object(event));
     }
 
-    /// A step has begun. It may begin again, because another run changed its state, and is told once.
+    /// A step has begun. It may begin again, because another run changed its state, and is reported once.
     fn started(&mut self, at: Timestamp, step: &str) {
         if !self.going_on.insert(step.to_owned()) {
             return;
@@ -335,7 +335,7 @@ impl State {
         event
     }
 
-    /// How many steps have come to something so far.
+    /// How many steps have a result so far.
     fn progress(&self) -> Value {
         let count = |wanted: &str| {
             let states = self.events.iter().filter_map(|event| event.get("state")?.as_str());

@@ -29,7 +29,7 @@ pub(super) const MAX_RUN_ID: usize = 200;
 /// How long a cancelled run may take to end. Peers give up on a runtime after five seconds.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the beginning of a run came to: the reply, and the run to drive when there is one.
+/// The result of starting a run: the reply, and the run to drive when there is one.
 pub(super) type Started<'h> = (Result<Value, Fault>, Option<BoxFuture<'h, ()>>);
 
 /// Accepts a run, which is known from here on, and hands back its beginning.
@@ -122,8 +122,8 @@ async fn begin<'h>(
     }
 }
 
-/// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that it is known
-/// what the step came to; one that takes too long for that is given up.
+/// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that
+/// its outcome is recorded; one that takes too long for that is given up.
 async fn drive(begun: Begun, kept_as: String, journal: Arc<dyn Journal>, run: Arc<Run>) {
     // A run that is given up is still held while its end is written: dropping it would release it as interrupted.
     let mut begun = begun;
@@ -198,7 +198,7 @@ impl<'p> Options<'p> {
                 Ok(Some(text.as_str()))
             }
             Some(_) => {
-                let message = format!("`{key}` is no text of 1 to {MAX_RUN_ID} bytes");
+                let message = format!("`{key}` is not text of 1 to {MAX_RUN_ID} bytes");
                 Err(Fault::schema(message, Value::Null))
             }
         };

@@ -1,4 +1,4 @@
-//! Records in the project's SQLite file, so that a conversation goes on in the next process.
+//! Records in the project's SQLite file, so that a conversation continues in the next process.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! `human.approve`: waits for a person. The run stops, survives restarts, and goes on once there is a
+//! `human.approve`: waits for a person. The run stops, survives restarts, and continues once there is a
 //! decision.
 //!
-//! The value at its sole input goes on unchanged when it is approved; a denial is a failure, which an
+//! The value at its sole input passes unchanged when it is approved; a denial is a failure, which an
 //! error route can take. Invariant: a decision counts for the question that it was made about, in this
 //! execution and with these values, whether the node is run by an edge, as a tool or for an item of a list.
 

@@ -1,5 +1,5 @@
 //! `switch`: chooses the edges that are followed. The value that `key_from` names is compared with the `case` of
-//! the edges out of the step, else with `cases`, which map a case to the id of the step to go on with. A
+//! the edges out of the step, else with `cases`, which map a case to the id of the next step. A
 //! value that no case has takes the `default`.
 
 use async_trait::async_trait;
@@ -40,7 +40,7 @@ impl Step for Switch {
         };
         let known = |case: &&str| has_edge(case) || cases.contains_key(*case);
         let Some(case) = text.as_deref().filter(known).or_else(|| Some(default).filter(known)) else {
-            let message = format!("one of the cases, and {key} is none, and there is no case {default:?}");
+            let message = format!("one of the cases, which {key} is not, and there is no case {default:?}");
             return Err(bad_argument("key_from", &message));
         };
         // Edges that name the case win over the mapping.

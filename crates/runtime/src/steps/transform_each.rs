@@ -1,6 +1,6 @@
 //! `transform.each`: another node, once for every item of a list, some of them at the same time.
 //!
-//! What an item came to is written down before the next one follows from it, so a run that is taken up
+//! The result of an item is recorded before the next one follows from it, so a run that is taken up
 //! again pays for no item twice, and neither does one that replays a run whose step failed. With an output `errors` a failed item does not fail the others. An item that
 //! waits for a person puts the node off once all others are done.
 
@@ -107,7 +107,7 @@ struct Items {
 
 impl Items {
     /// Runs the node for every item. Once an item fails the node or forbids the rest, no further one begins;
-    /// those with effects that are at work are let finish. An item that waits for a person keeps no other from
+    /// items at work with effects finish. An item that waits for a person keeps no other from
     /// being done, so all questions are asked at once.
     async fn run(
         call: &Call<'_>,
@@ -213,7 +213,7 @@ struct Target<'c> {
     reused: AtomicU32,
 }
 
-/// What an item came to: its value, or its failure and how the failure is told.
+/// The result of an item: its value, or its failure and the report of the failure.
 type Item = Result<Value, (Failure, Value)>;
 
 impl<'c> Target<'c> {
@@ -244,7 +244,7 @@ impl<'c> Target<'c> {
         if self.collects { self.node.is_final_for_list(failure) } else { self.node.is_final(failure) }
     }
 
-    /// Runs the node for one item, unless the journal knows what it came to. What a rule or the budget
+    /// Runs the node for one item, unless the journal has its result. What a rule or the budget
     /// forbids is not an item's failure but the node's, except the denial of a prompt where failures are collected.
     async fn run(&self, call: &Call<'_>, number: u32, item: Value) -> Result<Item, Failure> {
         let mut inputs = self.fed.clone();

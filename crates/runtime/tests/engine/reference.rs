@@ -1,5 +1,5 @@
 //! What a graph means, computed plainly: one node after the other, in the order of their numbers, which
-//! every edge follows. Nothing is cancelled, so it says what every node would come to.
+//! every edge follows. Nothing is cancelled, so it says the result that every node would have.
 
 use crate::graph::{Condition, ERROR_VALUE, FromPort, Sketch, SketchEdge};
 use crate::scripted;

@@ -11,7 +11,7 @@ use stave_runtime::{Call, Failure, FailureKind, Step, StepOutput};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scripted {
     executions: Arc<Mutex<BTreeMap<String, u32>>>,
-    /// How many executions are going on, and the most there ever were.
+    /// How many executions are in progress, and the most there ever were.
     going_on: Arc<Mutex<(u32, u32)>>,
 }
 

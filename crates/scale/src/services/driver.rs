@@ -196,7 +196,7 @@ impl<'c> Driver<'c> {
         let ctx = self.ctx;
         let key = self.project.session(&self.start.flow, session);
         let asked = Value::from_iter([("run", ctx.key()), ("invocation", ctx.invocation_id())]);
-        // Whoever started the run has asked already, so that turns are taken in the order of the starts.
+        // The start of the run has asked already, so that turns are taken in the order of the starts.
         ctx.request::<Body, ()>(RequestTarget::object(SESSION, key, "turn"), Body(asked))
             .idempotency_key(self.run.clone())
             .send();
@@ -367,7 +367,7 @@ async fn end(
     Ok(packed.to_value())
 }
 
-/// Writes down how a run stands.
+/// Records the status of a run.
 fn stand(ctx: &WorkflowContext<'_>, status: RunStatus, rests: u32, end: Option<(Timestamp, &Packed)>) {
     let standing = Value::from_iter([
         ("status", Value::from(status.word())),

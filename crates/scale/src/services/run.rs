@@ -22,8 +22,7 @@ impl RunWorkflow {
         driver::drive(&self.0, &ctx, &start.0).await.map(Body)
     }
 
-    /// The report of the run when it comes to rest: at its end, or when it waits for a person for the so-and-so-manieth
-    /// time.
+    /// The report of the run at one of its rests: at its end, or when it waits for a person. Rests are numbered.
     #[handler]
     async fn settled(&self, ctx: SharedWorkflowContext<'_>, rest: Body) -> Result<Body, HandlerError> {
         let rest = format!("{REST}{}", rest.0);

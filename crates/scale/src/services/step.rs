@@ -159,8 +159,8 @@ fn undone(error: JournalError) -> HandlerError {
     HandlerError::from(error)
 }
 
-/// Whether a step writes the answers to its calls down before it is done: what its parts came to, or what a person was
-/// asked.
+/// Whether a step writes the answers to its calls down before it is done: the results of its parts, or what a person
+/// was asked.
 fn keeps_answers(kind: &str) -> bool {
     kind == HUMAN_APPROVE.name || step_kind(kind).is_some_and(Descriptor::repeats_by_part)
 }

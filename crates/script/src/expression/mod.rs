@@ -32,7 +32,7 @@ pub struct ExpressionCheck {
     pub result: ExpressionType,
 }
 
-/// What kind of value an expression gives, as far as its text tells.
+/// What kind of value an expression gives, as far as its text shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExpressionType {
     Null,

@@ -1,6 +1,6 @@
 //! Which values an expression reads.
 //!
-//! Names are counted wherever they stand, also where a comprehension or a `lambda` binds a name of its own.
+//! Names are counted wherever they occur, also where a comprehension or a `lambda` binds a name of its own.
 //! Invariant: see [`crate::reads`].
 
 use std::collections::BTreeSet;

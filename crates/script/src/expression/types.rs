@@ -1,4 +1,4 @@
-//! The kind of value an expression gives, as far as its text tells.
+//! The kind of value an expression gives, as far as its text shows.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, Operator, UnaryOp};
@@ -6,7 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::ExpressionType;
 
-/// The types of the names that are bound where an expression stands.
+/// The types of the names that are bound where an expression is.
 pub(super) type Known<'k> = [(&'k str, ExpressionType)];
 
 pub(super) fn of(expr: &Expr, known: &Known<'_>) -> ExpressionType {

@@ -1,7 +1,7 @@
-//! The walk over a template: variables, filters, tests, and what stands alone.
+//! The walk over a template: variables, filters, tests, and references to other templates.
 //!
 //! A `{% for %}` binds its variables inside its body only, a `{% set %}` from there to the end of the
-//! body it stands in (an `{% if %}` is not a body of its own), a `{% macro %}` its parameters inside and
+//! body that it is in (an `{% if %}` is not a body of its own), a `{% macro %}` its parameters inside and
 //! its name outside, a `{% with %}` inside itself.
 
 use minijinja::machinery::{Span as Place, ast};

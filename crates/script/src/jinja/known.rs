@@ -96,7 +96,7 @@ pub(super) const TESTS: &[&str] = &[
     "upper",
 ];
 
-/// Operators that may stand where a test's name may, as in `select("==", 3)`.
+/// Operators that may be used where a test's name may, as in `select("==", 3)`.
 pub(super) const OPERATOR_TESTS: &[&str] = &["==", "!=", "<", "<=", ">", ">="];
 
 pub(super) const FUNCTIONS: &[&str] = &["cycler", "dict", "joiner", "namespace", "range"];

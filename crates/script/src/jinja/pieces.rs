@@ -37,7 +37,7 @@ pub struct RenderedPiece {
     pub text: String,
     /// The names of the context that the text came from, sorted; empty for the author's own text.
     pub roots: Vec<String>,
-    /// Everything that the text tells something about. The author's own text tells what the template's
+    /// Everything that the text reveals something about. The author's own text reveals what the template's
     /// conditions read.
     pub reads: BTreeSet<Read>,
 }
@@ -48,11 +48,11 @@ pub(super) struct Marked {
     pub(super) source: String,
     /// By number: what the expression prints.
     printed: Vec<Printed>,
-    /// What the author's own text tells something about.
+    /// What the author's own text reveals something about.
     control: BTreeSet<Read>,
     /// Where text was inserted into the template, in its own offsets, and how much.
     insertions: Vec<(usize, usize)>,
-    /// Whether the rendered text cannot be told apart, and all names of `roots` stand for all of it.
+    /// Whether the rendered text cannot be told apart, and every part comes from all names of `roots`.
     whole: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Which values a template reads, and which of them each `{{ … }}` prints.
 //!
-//! The analysis ignores scopes and order: a name that the template binds anywhere stands for everything that
-//! is ever bound to it, and for the value of the same name outside. What a macro is called with, its parameters
+//! The analysis ignores scopes and order: a name that the template binds anywhere means everything that
+//! is ever bound to it, and also the value of the same name outside. What a macro is called with, its parameters
 //! may be, whichever macro it is. A value that decides whether text is printed counts as read by that text.
 //!
 //! Invariant: see [`crate::reads`]; a template never prints a value that is not named here.
@@ -15,7 +15,7 @@ use crate::reads::Read;
 
 /// The name of the object whose fields are told apart.
 const CONTEXT: &str = "context";
-/// Stands for the arguments of every call in the template. No template can bind this name.
+/// Represents the arguments of every call in the template. No template can bind this name.
 const ARGUMENTS: &str = "()";
 
 /// What a template reads.
@@ -34,7 +34,7 @@ pub(super) struct TemplateReads {
 pub(super) struct Printed {
     /// The outside names that the text is made of.
     pub(super) roots: Vec<String>,
-    /// Everything that the text tells something about.
+    /// Everything that the text reveals something about.
     pub(super) reads: BTreeSet<Read>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn of_tree(tree: &ast::Stmt<'_>, scope: &[&str]) -> TemplateReads {
     reads
 }
 
-/// Stands for everything that a condition or a loop reads.
+/// Represents everything that a condition or a loop reads.
 const CONTROL: &str = "(control)";
 
 /// Values from outside and names that the template may bind.

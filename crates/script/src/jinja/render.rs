@@ -87,7 +87,7 @@ impl Renderer {
         Ok(self.text(template, context)?)
     }
 
-    /// Renders in pieces, so that what the author wrote can be told from what was filled in.
+    /// Renders in pieces, so that the author's text is distinguished from what was filled in.
     pub fn render_pieces(&self, template: &str, context: &Object) -> Result<Vec<RenderedPiece>, RenderError> {
         Ok(self.pieces(template, context)?)
     }

@@ -194,7 +194,7 @@ impl PythonPool {
             Some(worker) => worker,
             None => Worker::start(&self.command)?,
         };
-        // Whoever drops this future drops the worker with it, and the process ends.
+        // Dropping this future drops the worker with it, and the process ends.
         match tokio::time::timeout(limits.wall, worker.job(request, state, limits.compute)).await {
             Ok(Ok(reply)) => {
                 // After a job that filled the memory, the next one starts with a clean slate.

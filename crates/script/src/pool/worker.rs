@@ -128,7 +128,7 @@ impl Worker {
         protocol::decode(&body)
     }
 
-    /// What a broken pipe means: the worker's exit status tells.
+    /// What a broken pipe means: the worker's exit status says.
     async fn lost(&mut self, error: &io::Error) -> ScriptError {
         // It may still be running when it wrote nonsense.
         let _ = self.child.start_kill();

@@ -52,7 +52,7 @@ struct Collector<'a, 'd> {
     diagnostics: &'d mut Vec<Diagnostic>,
     /// How many functions lie between `transform` and here.
     functions: usize,
-    /// Whether the expression that comes next is awaited where it stands, or by whoever receives it.
+    /// Whether the expression that comes next is awaited in its place, or by its receiver.
     may_wait: bool,
 }
 
@@ -295,7 +295,7 @@ fn text_literal(expr: &Expr) -> Option<&str> {
     if let Expr::StringLiteral(literal) = expr { Some(literal.value.to_str()) } else { None }
 }
 
-/// The names that stand under an `await`, in a call or in a collection anywhere in the body.
+/// The names under an `await`, in a call or in a collection anywhere in the body.
 fn handed_on(body: &[Stmt]) -> HashSet<&str> {
     #[derive(Default)]
     struct Handed<'a>(HashSet<&'a str>);

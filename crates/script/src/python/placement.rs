@@ -1,4 +1,4 @@
-//! Statements that parse but may not stand where they do: Python itself refuses them when it compiles.
+//! Statements that parse but are not allowed in their place: Python itself refuses them when it compiles.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! Which of its arguments' fields a code transform reads.
 //!
-//! Scopes are ignored: wherever the name of an argument stands, in a default argument, a closure, a
+//! Scopes are ignored: wherever the name of an argument occurs, in a default argument, a closure, a
 //! comprehension or a function that has a parameter of the same name, the argument itself may be meant. Only a
-//! literal field counts as one field; an argument that stands alone may be passed on, and counts as all of its
+//! literal field counts as one field; an argument by itself may be passed on, and counts as all of its
 //! fields. So does every argument when the code could reach `transform`'s variables without naming them.
 //!
 //! Invariant: see [`crate::reads`].
@@ -131,7 +131,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A method call on an argument that reads a literal field; false when it is none.
+    /// A method call on an argument that reads a literal field; false for any other call.
     fn method(&mut self, call: &ExprCall) -> bool {
         let Expr::Attribute(attribute) = &*call.func else { return false };
         let key = call.arguments.args.first().and_then(text_literal);

@@ -1,4 +1,4 @@
-//! What may stand outside a function: imports, definitions and constants, none of which does any work.
+//! What is allowed outside a function: imports, definitions and constants, none of which does any work.
 
 use ruff_python_ast::{Expr, Stmt, StmtClassDef, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
@@ -10,7 +10,7 @@ use super::parse::bytes;
 /// Calls that only build a value out of constants.
 const CONSTRUCTORS: &[&str] =
     &["dict", "frozenset", "list", "set", "tuple", "re.compile", "timedelta", "datetime.timedelta"];
-/// Decorators that only describe the class they stand on.
+/// Decorators that only describe their class.
 const DECORATORS: &[&str] = &["dataclass", "dataclasses.dataclass"];
 
 pub(super) fn check(code: &Embedded, body: &[Stmt], diagnostics: &mut Vec<Diagnostic>) {

@@ -118,7 +118,7 @@ impl<'a> Visitor<'a> for Imports<'a, '_> {
                 }
                 _ => self.report(
                     import.range,
-                    "a transform is no package, so it has nothing to import from relatively".to_owned(),
+                    "a transform is not a package, so it has nothing to import from relatively".to_owned(),
                     "define what is needed beside `transform`".to_owned(),
                 ),
             },

@@ -104,7 +104,7 @@ pub(crate) struct Operation {
     pub(crate) id: &'static str,
     pub(crate) about: &'static str,
     pub(crate) need: Need,
-    /// The parameters in the address and in headers; those of the path stand in its template.
+    /// The parameters in the address and in headers; those of the path are in its template.
     pub(crate) parameters: &'static [Parameter],
     pub(crate) body: Option<Body>,
     /// What is answered with status 200.

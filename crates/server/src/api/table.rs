@@ -22,12 +22,12 @@ use super::{
 };
 use crate::roles::{Need, Role};
 
-/// Whoever runs flows or looks after them knows which there are.
+/// Keys that run or observe flows may list them.
 const KNOWS: Need = Need::Role(&[Role::Run, Role::Observe]);
 const RUN: Need = Need::Role(&[Role::Run]);
 const DECIDE: Need = Need::Role(&[Role::Decide]);
 const OBSERVE: Need = Need::Role(&[Role::Observe]);
-/// Whoever decides has to see what is asked.
+/// A key that decides has to see the question.
 const ASKED: Need = Need::Role(&[Role::Decide, Role::Observe]);
 const EDIT: Need = Need::Role(&[Role::Edit]);
 
@@ -149,7 +149,7 @@ pub(crate) static TABLE: &[Operation] = &[
     .takes(body::<StartRun>())
     .answers(json::<Either<RunReportDocument, StartedRun>>())
     .or(202, json::<Either<RunReportDocument, StartedRun>>()),
-    get("/runs/{run}", Endpoint::Run, "run", "Where a run stands, with each of its nodes")
+    get("/runs/{run}", Endpoint::Run, "run", "The status of a run, with each of its nodes")
         .needs(OBSERVE)
         .answers(json::<RunDetail>()),
     get("/runs/{run}/questions", Endpoint::Questions, "questions", "What a run asks people to decide")
@@ -234,7 +234,7 @@ pub(crate) static TABLE: &[Operation] = &[
     .needs(OBSERVE)
     .takes(body::<ConnectableEnd>())
     .answers(json::<Connectable>()),
-    post("/studio/hover", Endpoint::Studio(Call::Hover), "hover", "What stands at a place of a text")
+    post("/studio/hover", Endpoint::Studio(Call::Hover), "hover", "What is at a place of a text")
         .needs(OBSERVE)
         .takes(body::<SubjectAt>())
         .answers(json::<Hover>()),
@@ -276,7 +276,7 @@ pub(crate) static TABLE: &[Operation] = &[
         .needs(OBSERVE)
         .takes(body::<FileSubject>())
         .answers(json::<Lines>()),
-    // What is not served needs `edit` too, which only the handler can tell.
+    // What is not served needs `edit` too, which only the handler knows.
     post("/studio/run", Endpoint::Studio(Call::Run), "runText", "Runs a file, or a text that is not saved")
         .needs(RUN)
         .parameters(STARTED_MODEL)

@@ -75,7 +75,8 @@ impl Call<'_> {
                 return Err(message::too_many_values());
             }
             if weight > size {
-                // Whoever waits for more room gives the first one back, so that two of them never wait for each other.
+                // A request that waits for more room gives the first one back, so that two of them never wait for each
+                // other.
                 drop(room);
                 room = bodies.hold(tenant, weight).await;
             }

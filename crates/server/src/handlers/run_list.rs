@@ -32,14 +32,14 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
     let catalog = call.shared.catalog();
     let mut runs: Vec<RunSummary> = Vec::new();
     for flow in listed_flows(call) {
-        // One more tells whether there is a further page.
+        // One more shows whether there is a further page.
         let filter =
             RunFilter { flow, status, limit: Some(limit + 1), after: after.clone(), ..RunFilter::default() };
         for archive in catalog.archives(&call.principal) {
             runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
         }
     }
-    // What a store lists is looked at again: nobody is told of a flow that is not theirs.
+    // What a store lists is looked at again: no principal sees a flow that is not theirs.
     runs.retain(|run| call.principal.flows().is_none_or(|flows| flows.contains(&run.flow)));
     runs.sort_by(|one, other| (other.started_at, &other.id).cmp(&(one.started_at, &one.id)));
     let has_more = runs.len() > limit;

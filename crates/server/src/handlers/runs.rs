@@ -56,7 +56,7 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     }
     let body = StartedRun { run_id: started.run_id.clone(), flow, status: started.status() };
     let mut reply = typed_of_run(code_of(started.status()), &body, &started.run_id);
-    // A key is told of no address that it may not read.
+    // A key receives no address that it may not read.
     let may_read = principal.needs(Role::Observe, &model.name).is_ok();
     if let Some(place) = format!("/runs/{}", started.run_id).parse().ok().filter(|_| may_read) {
         reply.headers_mut().insert(hyper::header::LOCATION, place);
@@ -69,7 +69,7 @@ fn code_of(status: RunStatus) -> StatusCode {
     if status.is_terminal() { StatusCode::OK } else { StatusCode::ACCEPTED }
 }
 
-/// Where a run stands, in answer to a request that changed it.
+/// The status of a run, in answer to a request that changed it.
 fn standing(run: &str, status: RunStatus) -> Reply {
     let standing = RunStanding { run_id: run.to_owned(), status, needs: None };
     typed_of_run(code_of(status), &standing, run)
@@ -106,7 +106,7 @@ pub(crate) async fn find_shown(call: &Call<'_>, run: &str) -> Result<(Arc<Tenant
     Ok((archive, if hides { stored.redacted() } else { stored }))
 }
 
-/// Whether restricted values of a flow's runs are hidden from whoever asks.
+/// Whether restricted values of a flow's runs are hidden from the caller.
 pub(super) fn hides_restricted(call: &Call<'_>, flow: &str) -> bool {
     let may = |role| call.principal.needs(role, flow).is_ok();
     !may(Role::Run) && !may(Role::Decide)
@@ -136,7 +136,7 @@ pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
     if status.is_terminal() {
         archive.auth.forget(run);
     }
-    // One that goes on ends with the step that it is at.
+    // A run in progress ends with the step that it is at.
     let cancelled = CancelledRun { run_id: run.to_owned(), status, cancel_requested: !status.is_terminal() };
     Ok(typed_of_run(code_of(status), &cancelled, run))
 }
@@ -152,7 +152,7 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     go_on(shared, &archive, &stored, auth.map(Value::Object)).await
 }
 
-/// Goes on with a run on the document that it began with.
+/// Resumes a run on the document that it began with.
 async fn go_on(
     shared: &Arc<Shared>,
     archive: &Arc<TenantRuns>,
@@ -211,7 +211,7 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     Ok(typed_of_run(StatusCode::ACCEPTED, &replay, &started.run_id))
 }
 
-/// Writes a person's decision down and lets the run go on.
+/// Records a person's decision and lets the run continue.
 pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
     let (shared, decided_by) = (call.shared, call.principal.who());
@@ -231,7 +231,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         digest,
         decided_by: Some(decided_by),
     };
-    // Whoever decides does not choose for whom the run goes on.
+    // The person who decides does not choose whose `auth` the run continues with.
     if auth.as_ref().is_some_and(|auth| stored.had_auth && !stored.is_own_auth(auth)) {
         return Err(Problem::journal(&JournalError::AuthDiffers(run.to_owned())).of_run(run));
     }
@@ -251,7 +251,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         return Ok(standing(run, RunStatus::Running));
     }
     match go_on(shared, &archive, &stored, auth).await {
-        // The decision is written down, and whoever asked for the run has what it needs to go on.
+        // The decision is recorded, and the run's requester has the `auth` that it needs to continue.
         Err(problem) if problem.code() == "auth-needed" => {
             let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
             let is_open = now.open_questions().next().is_some();

@@ -72,7 +72,7 @@ fn prediction(outcome: &Result<RunReport, Problem>) -> Value {
     output.map_or_else(|problem| Value::from_iter([("error", problem.to_value())]), Clone::clone)
 }
 
-/// A run that waits for a person is no failure: it was taken, and goes on after the decision.
+/// A run that waits for a person is no failure: it was taken, and continues after the decision.
 pub(super) async fn waiting(model: &ServedFlow, report: &RunReport, node: &str) -> Result<Reply, Problem> {
     let run = report.run_id.as_str();
     let stored = model.archive.runs.show(run).await;

@@ -23,7 +23,7 @@ use crate::observed::past;
 use crate::problem::Problem;
 use crate::server::{Phase, reach};
 
-/// How often a quiet connection is told that it is still there.
+/// How often a quiet connection receives a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often a run that another process drives is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -140,7 +140,7 @@ enum Waited {
 }
 
 impl Watching {
-    /// The next text for the client, and who goes on after it; `None` when it was the last.
+    /// The next text for the client, and the state that continues after it; `None` when it was the last.
     async fn next(mut self) -> Option<(String, Option<Watching>)> {
         loop {
             match self.wait().await {
@@ -228,7 +228,7 @@ impl Watching {
                 Some(event) => Waited::Event(event.clone()),
                 None if *is_over => Waited::Over,
                 None => tokio::select! {
-                    // Whoever drives it goes on without this server.
+                    // Its driver continues without this server.
                     () = reach(&mut self.phase, Phase::Draining) => Waited::Over,
                     () = tokio::time::sleep(LOOK) => Waited::Look,
                 },

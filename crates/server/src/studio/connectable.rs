@@ -20,7 +20,7 @@ pub(super) async fn connectable(call: Call<'_>, studio: &Studio) -> Result<Conne
     let call = TextCall::<ConnectableEnd>::read(call, studio).await?;
     let answer = call.work(studio, |call, options, _| {
         let read = stave_flow::parse(SourceId(0), &call.text);
-        let flow = read.flow.ok_or_else(|| Problem::bad_request("the text is no flow"))?;
+        let flow = read.flow.ok_or_else(|| Problem::bad_request("the text is not a flow"))?;
         let ends = Ends { connected: graph::connected(&flow), flow: &flow };
         let targets = |targets| Connectable { targets: Some(targets), sources: None };
         match (call.body.from.as_deref(), call.body.to.as_deref()) {
@@ -68,7 +68,7 @@ impl<'f> Ends<'f> {
     fn targets(&self, from: &str) -> Result<Vec<Target>, Problem> {
         let endpoint = endpoint(from);
         let origin = graph::origin(self.flow, &endpoint)
-            .map_err(|_| Problem::bad_request(format!("`{from}` is no output of the flow")))?;
+            .map_err(|_| Problem::bad_request(format!("`{from}` is not an output of the flow")))?;
         let before = origin.node().map(|node| self.leading_to(node.id.as_str())).unwrap_or_default();
         let mut answers = Vec::new();
         for node in self.flow.nodes.values() {
@@ -88,7 +88,7 @@ impl<'f> Ends<'f> {
     fn sources(&self, to: &str) -> Result<Vec<Source>, Problem> {
         let endpoint = endpoint(to);
         let destination = graph::destination(self.flow, &endpoint)
-            .map_err(|_| Problem::bad_request(format!("`{to}` is no input of the flow")))?;
+            .map_err(|_| Problem::bad_request(format!("`{to}` is not an input of the flow")))?;
         let mut origins: Vec<(String, EdgeSource<'_>)> = Vec::new();
         for field in self.flow.context.fields() {
             origins.push((format!("{INPUT}.{}", field.as_str()), EdgeSource::Request(field.as_str())));
@@ -241,7 +241,7 @@ impl<'f> Ends<'f> {
     }
 }
 
-/// An end that stands in no text.
+/// An end that is in no text.
 fn endpoint(text: &str) -> Endpoint {
     let span = Span::at(SourceId(0), 0);
     let (node, port) = text.split_once('.').map_or((text, None), |(node, port)| (node, Some(port)));

@@ -146,7 +146,7 @@ fn refused(error: EditError, text: &str) -> Problem {
         EditError::Invalid { .. } => refusal("invalid", None),
         EditError::OtherText { .. } => refusal("other-text", None),
         EditError::Alias { .. } => {
-            refusal("alias", Some("write the value out where the alias stands, then edit it".to_owned()))
+            refusal("alias", Some("write the value out in place of the alias, then edit it".to_owned()))
         }
         EditError::Layout { .. } => refusal("layout", None),
         EditError::AddsErrors { diagnostics, text } => {

@@ -1,4 +1,4 @@
-//! A flow as the graph that the studio draws: nodes with ports, edges with ids, and where all of it stands.
+//! A flow as the graph that the studio draws: nodes with ports, edges with ids, and the places of all of them.
 
 use std::collections::{HashMap, HashSet};
 

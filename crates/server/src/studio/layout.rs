@@ -39,7 +39,7 @@ pub(super) fn layout(flow: &Flow) -> Layout {
     let written: HashMap<&str, (f64, f64)> =
         flow.nodes.values().filter_map(|node| Some((node.id.as_str(), position(node)?))).collect();
     let mut taken: Vec<(f64, f64, f64)> = written.iter().map(|(id, (x, y))| (*x, *y, of(id))).collect();
-    // Nodes without a position stand to those that have one as they would if nobody had moved anything.
+    // Nodes without a position keep the distance to the others that they would have if nobody had moved anything.
     let shift = offset(&written, &automatic);
     let mut at: HashMap<String, (f64, f64)> = HashMap::new();
     let mut comparisons = COMPARISONS;

@@ -28,7 +28,7 @@ fn shown(request: &evidence::AskedRequest<'_>, origins: &[(String, Origin)]) -> 
     let question = request.prompt;
     let usage = request.turn.and_then(|turn| turn.usage).unwrap_or_default();
     let origin = |name: &str| -> Option<Origin> {
-        // What is no text of its own stands where the template names it.
+        // A value that is not a text of its own is where the template names it.
         let of = |wanted: &str| origins.iter().find(|(key, _)| key == wanted).map(|(_, origin)| *origin);
         of(name).or_else(|| of("template"))
     };

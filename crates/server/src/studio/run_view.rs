@@ -212,7 +212,7 @@ impl<'r> StoredView<'r> {
         self.stored.open_questions().filter(move |question| question.node == node)
     }
 
-    /// Where a node stands. The journal knows results; that a node is at work follows from its edges.
+    /// The status of a node. The journal knows results; that a node is at work follows from its edges.
     fn status(&self, node: &NodeReport) -> NodeRunStatus {
         if self.questions(&node.id).next().is_some() {
             return NodeRunStatus::Asks;

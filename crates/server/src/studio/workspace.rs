@@ -69,7 +69,7 @@ pub enum WorkspaceError {
 
 /// Projects on a disk. The calls may block, and are made where that harms nobody.
 ///
-/// Invariant for whoever implements it: nothing outside of the projects is read or written, whatever the path
+/// Invariant for implementations: nothing outside of the projects is read or written, whatever the path
 /// says, and a file is written whole or not at all.
 pub trait Workspace: Send + Sync + fmt::Debug {
     fn projects(&self) -> Vec<WorkspaceProject>;

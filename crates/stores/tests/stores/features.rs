@@ -93,7 +93,7 @@ async fn the_embedded_store_answers_as_of_a_time() {
         store
     };
     keeps_history(&open("one")).await;
-    // Rows outlive the process, and rows of files stand beside them.
+    // Rows outlive the process, beside rows of files.
     let mut again = open("two");
     let row = group().row(object(r#"{"id":7,"age":28}"#), Some(time(8))).unwrap();
     again.insert("customers", [row]);

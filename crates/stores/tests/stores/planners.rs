@@ -49,8 +49,8 @@ fn what_is_learned_survives_a_store_batch_by_batch() {
         plan(&mut planner, &[1, 2, 4], 150.0);
         let changes = planner.changes(150.0);
         store.record(&changes).unwrap();
-        assert!(planner.changes(150.0).nodes.is_empty(), "a change is told once");
-        // Another process goes on from there.
+        assert!(planner.changes(150.0).nodes.is_empty(), "a change is reported once");
+        // Another process continues from there.
         let kept = sorted(open().load().unwrap());
         assert_eq!(kept.nodes.iter().map(|node| node.prefix).collect::<Vec<_>>(), [1, 2, 3, 4]);
         for node in sorted(changes).nodes {
@@ -118,7 +118,7 @@ fn a_process_that_is_killed_leaves_whole_batches() {
             .spawn()
             .unwrap();
         while !begun.exists() {
-            assert_eq!(writer.try_wait().unwrap(), None, "the writer goes on until it is killed");
+            assert_eq!(writer.try_wait().unwrap(), None, "the writer runs until it is killed");
             std::thread::sleep(Duration::from_millis(5));
         }
         std::thread::sleep(Duration::from_millis(pause));

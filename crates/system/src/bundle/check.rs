@@ -105,7 +105,7 @@ pub(super) fn version_faults(bundle: &Value) -> Vec<(Pointer, String)> {
     if let Some(id) = bundle.get("schema_id") {
         let known = BundleVersion::ALL.into_iter().find(|version| id.as_str() == Some(&version.schema_id()));
         if known.is_none() {
-            faults.push((root.key("schema_id"), format!("{id} is no schema of a runtime bundle")));
+            faults.push((root.key("schema_id"), format!("{id} is not a schema of a runtime bundle")));
         } else if version.is_some() && known != version {
             faults.push((root.key("schema_id"), format!("{id} disagrees with the schema_version")));
         }

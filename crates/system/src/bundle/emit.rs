@@ -50,7 +50,7 @@ pub enum BundleError {
     RunId(String),
     #[error("there is no bundle schema version {0}, only 1 to 4")]
     Version(String),
-    #[error("{0} is no option of a bundle")]
+    #[error("{0} is not an option of a bundle")]
     Option(String),
     #[error("the {part} belongs to {field} {found:?}, the document to {own:?}")]
     Scope { part: &'static str, field: &'static str, found: String, own: String },

@@ -78,7 +78,7 @@ struct Nodes {
     reader: Reader,
     root: Pointer,
     read: Vec<SystemNode>,
-    /// Where each of them stood; items that are no objects leave a gap.
+    /// The place of each of them; items that are no objects leave a gap.
     places: Vec<usize>,
     next: usize,
 }

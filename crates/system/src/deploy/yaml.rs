@@ -14,7 +14,7 @@ fn block(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (index, (key, value)) in members.iter().enumerate() {
-                // The first member of a list item stands beside its dash.
+                // The first member of a list item is beside its dash.
                 if index > 0 || !text.ends_with("- ") {
                     text.push_str(&" ".repeat(indent));
                 }

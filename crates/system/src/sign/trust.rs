@@ -149,7 +149,7 @@ fn terms(signature: &Signature, trust: Trust<'_>, now: Timestamp) -> Result<(), 
     }
 }
 
-/// An artefact of another tenant or repository is not this project's, whoever signed it.
+/// An artefact of another tenant or repository is not this project's, no matter who signed it.
 pub fn own_scope(claim: &Claim, tenant_id: &str, repo_id: &str) -> Result<(), TrustRefusal> {
     let pairs = [("tenant", &claim.tenant_id, tenant_id), ("repository", &claim.repo_id, repo_id)];
     for (field, found, own) in pairs {

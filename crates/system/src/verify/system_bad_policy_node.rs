@@ -24,7 +24,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             None | Some(Value::Null) => {}
             Some(Value::Object(members)) => {
                 for key in members.keys().filter(|key| !ACTION_LISTS.contains(&key.as_str())) {
-                    findings.add(metadata.key(key), format!("{key:?} is no list of actions of a policy"));
+                    findings.add(metadata.key(key), format!("{key:?} is not a list of actions of a policy"));
                 }
                 lists(findings, members, &metadata);
             }

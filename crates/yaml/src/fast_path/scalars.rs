@@ -15,7 +15,7 @@ pub(super) struct Scalar<'text> {
 }
 
 impl<'text> FastReader<'text> {
-    /// A plain or quoted scalar that stands on one line, without going past it.
+    /// A plain or quoted scalar on one line, without going past it.
     pub(super) fn scalar(&self, in_flow: bool) -> Option<Scalar<'text>> {
         match self.peek()? {
             b'"' => self.double_quoted(),

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use crate::args::EngineChoice;
 use crate::body_interface::BodyProvider;
 
-/// Looks at model requests as blocks: what exactly is sent, where it comes from, who may see it.
+/// Shows model requests as blocks: what exactly is sent, where it comes from, who may see it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -101,7 +101,7 @@ fn compare<'b>(before: &'b StoredBlocks, after: &'b StoredBlocks) -> Vec<BlockCh
         before.blocks.iter().map(|block| (block.span_id.as_str(), block)).collect();
     let new: BTreeMap<&str, &PromptBlock> =
         after.blocks.iter().map(|block| (block.span_id.as_str(), block)).collect();
-    // The order of what both have: a block is moved when another one stands at its place there.
+    // The order of what both have: a block is moved when another one is at its place there.
     let kept = |blocks: &'b BlockIr, others: &BTreeMap<&str, &PromptBlock>| -> Vec<&'b str> {
         let ids = blocks.blocks.iter().map(|block| block.span_id.as_str());
         ids.filter(|id| others.contains_key(id)).collect()

@@ -15,7 +15,7 @@ use crate::gateway_record::gateway_record;
 /// How many bytes of a record's block count as a token.
 const BYTES_PER_TOKEN: u32 = 4;
 
-/// The blocks of one request, with what tells equal contents from others.
+/// The blocks of one request, with what distinguishes equal contents from others.
 pub(super) struct StoredBlocks {
     pub(super) blocks: BlockIr,
     /// By block, the hash of its content; `None` where nothing of it is kept but the span id.

@@ -102,7 +102,7 @@ fn share_table(shares: &BTreeMap<&'static str, Share>) -> Table {
     table
 }
 
-/// What stands in the way of caching: clocks and ids in the instructions, tools that change.
+/// What prevents caching: clocks and ids in the instructions, tools that change.
 fn findings(trace: &[TracedRequest]) -> Vec<String> {
     let mut clocks: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut changed = 0;

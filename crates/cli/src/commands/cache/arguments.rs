@@ -83,7 +83,7 @@ pub(crate) struct Rewrite {
     /// Sort the tools by name, built-in ones first. The model sees this
     #[arg(long)]
     pub(crate) order_tools: bool,
-    /// Go on from what was learned before, and keep what is learned: a file, or `redis://host:port/database`
+    /// Continue from what was learned before, and keep what is learned: a file, or `redis://host:port/database`
     #[arg(long, value_name = "STORE")]
     pub(crate) state: Option<String>,
 }

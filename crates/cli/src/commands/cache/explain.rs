@@ -62,7 +62,7 @@ pub(super) fn explain(arguments: &ExplainRequest) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-/// The span ids of the blocks that stand at the first difference.
+/// The span ids of the blocks at the first difference.
 struct ChangedBlock {
     before: Option<String>,
     after: Option<String>,
@@ -111,7 +111,7 @@ fn explain_record(id: &str, arguments: &ExplainRequest) -> Result<Exit, Stop> {
     terminal::out(&format!("request {} to {} at {}", record.id, record.model, record.time));
     terminal::out(&format!("  read from the cache: {} of {} tokens", record.cache_read, record.input));
     let Some(miss) = miss else {
-        terminal::out("  it goes on from the request before it in its conversation, or is the first one");
+        terminal::out("  it continues the request before it in its conversation, or is the first one");
         return Ok(Exit::Fine);
     };
     let blocks = ChangedBlock { before: miss.block_before.clone(), after: miss.block.clone() };

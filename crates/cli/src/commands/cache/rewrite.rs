@@ -17,7 +17,7 @@ pub(super) fn rewrite(arguments: &Rewrite) -> Result<Exit, Stop> {
         let line = match line {
             Ok(line) => line,
             Err(stop) => {
-                // What was printed was learned from, and the next run goes on from there.
+                // What was printed was learned from, and the next run continues from there.
                 state.keep()?;
                 return Err(stop);
             }

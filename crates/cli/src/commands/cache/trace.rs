@@ -122,7 +122,7 @@ pub(super) fn read(arguments: &Trace) -> Result<Vec<TracedRequest>, Stop> {
         let line = line?;
         let fault = |message: &str| Stop::invalid(format!("{name}, line {}: {message}", line.number));
         let wire = wire(&line.body, arguments.provider)
-            .ok_or_else(|| fault("the body is no request of a known interface"))?;
+            .ok_or_else(|| fault("the body is not a request of a known interface"))?;
         if trace.last().is_some_and(|last| last.time > line.time) {
             return Err(fault("`t` goes backwards").help("sort the trace by time"));
         }

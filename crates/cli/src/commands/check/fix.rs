@@ -1,4 +1,4 @@
-//! `--fix`: the cures that are certain, applied until there is none left.
+//! `--fix`: the cures that are certain, applied until none is left.
 
 use stave_diag::{Diagnostic, Fix, Sources, apply_fixes};
 

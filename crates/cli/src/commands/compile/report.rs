@@ -1,4 +1,4 @@
-//! What a compile tells: progress while it works, then a summary for people or machines.
+//! What a compile reports: progress while it works, then a summary for people or machines.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use stave_diag::{Diagnostic, Sources, render};
 use crate::exit::Exit;
 use crate::terminal::{self, Terminal};
 
-/// What a compile came to.
+/// The result of a compile.
 #[derive(Debug)]
 pub(super) struct Report {
     out: PathBuf,

@@ -30,7 +30,7 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
             }
         };
         let (text, found) = (read.text, read.result.err().unwrap_or_default());
-        // The pointers are told beside the places, for machines that have the document and not its text.
+        // The pointers are printed beside the places, for machines that have the document and not its text.
         let faults = stave_canon::parse_untrusted(&text)
             .ok()
             .and_then(|value| stave_exec::read(&value, acceptance).err());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Brings rows of features in, and reads them as of a time.
+/// Imports rows of features, and reads them as of a time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct Features {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum FeaturesCommand {
-    /// Bring the rows of a CSV, Parquet or JSON lines file into a group
+    /// Import the rows of a CSV, Parquet or JSON lines file into a group
     Import(Import),
     /// Read the newest row of a key that was known at a time
     Read(Read),

@@ -101,7 +101,7 @@ async fn serve(
     terminal::error(&format!("gateway to {} on http://{address}", names.join(", ")));
     let end = async {
         asked_to_end().await;
-        terminal::error("ending: nothing new is taken, and requests are waited for");
+        terminal::error("shutting down: draining in-flight requests");
     };
     let reloading = reload(gateway.clone(), arguments.project.clone(), terminal);
     let left = tokio::select! {
@@ -116,7 +116,7 @@ async fn serve(
 }
 
 /// Reads the project file again whenever the process is asked to. What is wrong with it is said, and the
-/// gateway goes on as it was.
+/// gateway keeps its settings.
 #[cfg(unix)]
 async fn reload(gateway: Gateway, folder: PathBuf, terminal: Terminal) {
     use tokio::signal::unix::{SignalKind, signal};

@@ -1,4 +1,4 @@
-//! `stave gateway stats`: what the records of the gateway come to.
+//! `stave gateway stats`: totals over the records of the gateway.
 
 use std::path::PathBuf;
 

@@ -21,7 +21,7 @@ Examples:
   stave keys signing new release               makes release.key and release.pub
 
 A key's text is shown once, when it is issued or rotated. What is kept is its hash.
-A gateway that runs hears of every change within a second or two.")]
+A running gateway applies every change within a second or two.")]
 pub(crate) struct Keys {
     #[command(subcommand)]
     pub(super) action: KeysAction,
@@ -63,10 +63,10 @@ pub(super) struct Issue {
     /// The most dollars per month, in UTC
     #[arg(long, value_name = "DOLLARS")]
     pub(super) budget_month: Option<Cost>,
-    /// How long it is good for, such as 12h or 90d; until it is revoked when absent
+    /// How long it is valid, such as 12h or 90d; until it is revoked when absent
     #[arg(long, value_name = "PERIOD")]
     pub(super) expires: Option<Period>,
-    /// May look at the evidence and the metrics of all keys
+    /// May read the evidence and the metrics of all keys
     #[arg(long)]
     pub(super) admin: bool,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(super) struct Revoke {
 pub(super) struct Rotate {
     /// The key's id or its name
     pub(super) key: String,
-    /// How long the old text is still good for, such as 30m or 24h; it ends at once when absent
+    /// How long the old text stays valid, such as 30m or 24h; it ends at once when absent
     #[arg(long, value_name = "PERIOD")]
     pub(super) grace: Option<Period>,
     #[command(flatten)]
@@ -111,7 +111,7 @@ pub(super) struct Signing {
 pub(super) enum SigningAction {
     /// Make a signing key: NAME.key, which only you can read, and NAME.pub
     New(SigningNew),
-    /// Say which key a file holds, without showing the secret part
+    /// Show which key a file holds, without its secret part
     Show(SigningShow),
 }
 

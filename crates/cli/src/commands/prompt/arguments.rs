@@ -31,11 +31,11 @@ pub(crate) struct Prompt {
 pub(crate) enum PromptCommand {
     /// Report everything that is wrong with prompts, and what the policies say about them
     Check(Selected),
-    /// Take prompts through governance and plugins
+    /// Apply governance and plugins to prompts
     Process(Selected),
     /// Resolve references and make the text that a model is asked
     Compile(Compile),
-    /// Ask a model, by the road that model steps of flows take
+    /// Ask a model, as model steps of flows do
     Ask(Ask),
     /// Print the hash that records carry
     Hash(Selected),

@@ -125,7 +125,7 @@ impl Once {
                 () = tokio::time::sleep(LOOK) => {}
                 () = asked_to_end() => {
                     return Err(Stop::invalid(format!("run {id} continues in another process"))
-                        .help(format!("`stave runs show {id}` says where it stands")));
+                        .help(format!("`stave runs show {id}` shows its status")));
                 }
             }
         }

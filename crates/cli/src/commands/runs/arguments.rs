@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::args::Place;
 
-/// Looks at the runs that were kept, and goes on with them.
+/// Shows recorded runs and resumes them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,21 +33,21 @@ pub(super) enum RunsCommand {
     Show(Show),
     /// Write a page about a run: its graph, times, tokens, money and results
     Report(Report),
-    /// Go on with a run that was interrupted or waited; finished steps are not repeated
+    /// Resume a run that was interrupted or waits; finished steps are not repeated
     Resume(GoOn),
     /// Run the document of a run again under a new id, taking recorded results over
     Replay(Replay),
-    /// Let a step that waits for a person go on, or not
+    /// Approve or deny a step that waits for a person
     Approve(Approve),
     /// End a run
     Cancel(Cancel),
     /// Delete runs that have ended
     Delete(Delete),
-    /// Take away runs that ended long ago
+    /// Remove runs that ended long ago
     Gc(Gc),
     /// Write runs as JSON, one on each line, with everything that is kept of them but restricted values
     Export(Export),
-    /// Hand runs that have not ended to Restate, with what their sessions remember
+    /// Transfer runs that have not ended to Restate, with the state of their sessions
     Handover(HandOver),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct List {
     /// List all of them
     #[arg(long, conflicts_with_all = ["limit", "cursor"])]
     pub(super) all: bool,
-    /// Go on after an earlier page: the `next` of its JSON
+    /// Continue after an earlier page: the `next` of its JSON
     #[arg(long)]
     pub(super) cursor: Option<String>,
     #[command(flatten)]
@@ -155,7 +155,7 @@ pub(super) struct Approve {
     /// The digest of the question that is decided, as `stave runs show` has it. Needed when the question has changed
     #[arg(long)]
     pub(super) digest: Option<String>,
-    /// Do not let it go on
+    /// Deny the step
     #[arg(long)]
     pub(super) deny: bool,
     /// Why
@@ -164,7 +164,7 @@ pub(super) struct Approve {
     /// Who decides, recorded as `user:NAME`; the user of this machine when absent
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
-    /// Write the decision down and leave the run to `stave runs resume`
+    /// Record the decision and leave the run to `stave runs resume`
     #[arg(long)]
     pub(super) no_resume: bool,
     #[command(flatten)]
@@ -188,7 +188,7 @@ pub(super) struct Delete {
     /// drives is never deleted
     #[arg(long)]
     pub(super) force: bool,
-    /// Say what would be deleted, and delete nothing
+    /// Print what would be deleted, and delete nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -197,7 +197,7 @@ pub(super) struct Delete {
 
 #[derive(Debug, Args)]
 pub(super) struct Gc {
-    /// Take away runs that ended this many days ago or earlier; `journal.keep_days` of stave.toml, else 30
+    /// Remove runs that ended this many days ago or earlier; `journal.keep_days` of stave.toml, else 30
     #[arg(long, value_name = "DAYS")]
     pub(super) older_than: Option<u32>,
     /// Keep this many of the newest runs whatever their age; `journal.keep_runs` of stave.toml, else none

@@ -89,7 +89,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         let open: Vec<String> = run.open_questions().map(Question::address).collect();
         let message = format!("`{}` does not ask a person now", arguments.node);
         return Err(Stop::invalid(message).help(match open.as_slice() {
-            [] => "this run asks nobody now".to_owned(),
+            [] => "no step of this run waits for a decision".to_owned(),
             open => format!("the run waits at {}", open.join(", ")),
         }));
     }
@@ -130,7 +130,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
     let (id, runs, node) = (run.summary.id.clone(), Arc::clone(&archive.runs), arguments.node.clone());
     let exit = drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
         match engine.resume(&id, auth).await {
-            // An engine that drives runs by itself may have come to the end already.
+            // An engine that drives runs by itself may have reached the end already.
             Err(JournalError::Ended { .. }) if engine.drives_itself() => {
                 runs.show(&id).await.map(|run| run.report())
             }
@@ -147,7 +147,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         }
     })
     .await?;
-    // The decision is made, whoever else is still to be asked.
+    // The decision is recorded, even if other questions are still open.
     let now = archive.runs.show(&run.summary.id).await.map_err(|error| stop(&error))?;
     if now.summary.status != RunStatus::Waiting {
         return Ok(exit);

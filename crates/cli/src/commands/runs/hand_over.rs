@@ -1,4 +1,4 @@
-//! `stave runs handover`: what the embedded journal has kept, for Restate to go on with.
+//! `stave runs handover`: what the embedded journal has kept, for Restate to continue.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ async fn move_run(journal: &SqliteJournal, engine: &RestateEngine, id: &str) -> 
             Ok(())
         }
         Err(error) => {
-            // Whoever resumes it finds it as it was.
+            // The next resume finds it as it was.
             if is_waiting {
                 let pause = Pause { idle: &idle, known: &[], at: SystemClock.now() };
                 journal.suspend(id, pause).await?;

@@ -18,7 +18,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
     let filter = RunFilter {
         flow: arguments.flow.clone(),
         status: arguments.status.map(RunStatus::from),
-        // One more tells whether there is a further page.
+        // One more shows whether there is a further page.
         limit: limit.map(|limit| limit.saturating_add(1)),
         after: after.transpose()?,
         ..RunFilter::default()

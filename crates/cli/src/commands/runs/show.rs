@@ -133,7 +133,7 @@ fn request_lines(node: &str, number: usize, request: &AskedRequest<'_>) -> Vec<S
 
 /// What a person is asked, about which values, and how to decide it.
 fn print_question(run: &str, question: &Question) {
-    let text = question.text.as_deref().unwrap_or("may this go on?");
+    let text = question.text.as_deref().unwrap_or("approve this step?");
     terminal::out(&format!("{} asks: {text}", question.address()));
     terminal::out(&format!("  values {}", Value::Object(question.values.clone())));
     terminal::out(&format!(

@@ -1,6 +1,6 @@
 //! Reads one file within a time, so that a file that takes long does not keep the others from being served.
 //!
-//! Invariants: a reading whose time is over goes on in a thread of its own and is of no more use. While it does, the same
+//! Invariants: a reading whose time is over continues in its own thread, and its result is not used. While it does, the same
 //! file is not read again, unless it has changed, and then only so often.
 
 use std::collections::HashMap;

@@ -70,7 +70,7 @@ impl Log {
         Ok(Log { format, level, terminal, lines, shared })
     }
 
-    /// One event. The sentence stands for itself; the members are for programs.
+    /// One event. The sentence is complete by itself; the members are for programs.
     pub(super) fn write(&self, level: LogLevel, event: &str, message: &str, members: &[(&str, Value)]) {
         if level <= self.level {
             self.send(line(self.format, level, event, message, members));

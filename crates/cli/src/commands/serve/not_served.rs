@@ -88,8 +88,8 @@ fn name_line(file: &Path) -> Option<u32> {
 
 impl From<Stop> for NotServed {
     fn from(stop: Stop) -> Self {
-        // What may not be served at all, such as an unsigned flow, is no mistake inside a file: whoever starts the server
-        // has to know it.
+        // What may not be served at all, such as an unsigned flow, is no mistake inside a file: the person who starts
+        // the server has to know it.
         let is_of_server = stop.exit == Exit::Refused;
         NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server }
     }

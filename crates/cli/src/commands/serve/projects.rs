@@ -24,7 +24,7 @@ pub(super) struct Reread {
 
 impl Flows {
     /// Takes the settings that the projects of these files have now. What is wrong with a project file is reported with
-    /// its flows, which go on as they were.
+    /// its flows, which stay as they were.
     pub(super) fn reread_projects(&mut self, files: &[PathBuf]) -> Reread {
         let mut reread = Reread::default();
         let mut applied: HashSet<PathBuf> = HashSet::new();

@@ -34,7 +34,7 @@ pub(super) struct Working {
 pub(super) struct ServedProjects(Mutex<HashMap<ProjectKey, Arc<ProjectEngines>>>);
 
 impl Working {
-    /// Begins to listen for Restate, and tells it where.
+    /// Begins to listen for Restate, and registers the address there.
     pub(super) async fn start(
         arguments: &Serve,
         project: &Project,

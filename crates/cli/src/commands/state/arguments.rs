@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use crate::archive;
 use crate::args::EngineChoice;
 
-/// Looks at what flows remember between runs, and deletes it.
+/// Shows what flows remember between runs, and deletes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +95,7 @@ pub(super) struct Delete {
     pub(super) ids: Vec<String>,
     #[command(flatten)]
     pub(super) which: Which,
-    /// Say what would be deleted, and delete nothing
+    /// Print what would be deleted, and delete nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]

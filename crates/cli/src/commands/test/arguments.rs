@@ -25,13 +25,13 @@ pub(crate) struct Test {
     /// Ask the models and hosts, and write the files that `recording` names
     #[arg(long, conflicts_with = "update")]
     pub(super) record: bool,
-    /// Write the outputs that came into the tests
+    /// Write the actual outputs into the tests
     #[arg(long)]
     pub(super) update: bool,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
-    /// Show which nodes and edges no test has come to
+    /// Show which nodes and edges no test reaches
     #[arg(long)]
     pub(super) coverage: bool,
     /// Print one JSON object on stdout and nothing else there

@@ -8,7 +8,7 @@ fn shown(text: &str, parts: &[(&str, &str)]) -> String {
     let mut sources = Sources::new();
     let id = sources.add("flows/support.yaml", text);
     let span = |part: &str| {
-        let start = text.find(part).expect("the part stands in the text");
+        let start = text.find(part).expect("the text contains the part");
         Span::new(id, start, start + part.len())
     };
     let (primary, message) = parts.first().expect("a primary part");
@@ -136,7 +136,7 @@ fn sample() -> (Vec<Diagnostic>, Sources) {
     let id = sources.add("flows/support.yaml", text);
     let policy = sources.add("policies/default.yaml", "mode: strict\n");
     let at = |part: &str| {
-        let start = text.find(part).expect("the part stands in the text");
+        let start = text.find(part).expect("the text contains the part");
         Span::new(id, start, start + part.len())
     };
     let edge = Diagnostic::new(Code("sample-edge"), at("clasify"), "no node has the id `clasify`")

@@ -9,7 +9,7 @@ use crate::wdl::workflow::WdlWhen;
 pub(super) fn when(when: &WdlWhen, faults: &mut Faults) {
     if when.steps.is_empty() {
         let span = faults.span(when.place);
-        let diagnostic = Diagnostic::new(codes::WDL_EMPTY_BRANCH, span, "no step stands below this `when`");
+        let diagnostic = Diagnostic::new(codes::WDL_EMPTY_BRANCH, span, "this `when` has no steps");
         faults.push(diagnostic.help("indent its steps deeper than the `-`, or take it away"));
     }
 }

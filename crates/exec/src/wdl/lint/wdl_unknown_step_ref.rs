@@ -30,7 +30,7 @@ impl<'w> StepReferences<'w> {
             let message = format!("step `{}` has not run here in every case", reference.name);
             (message, "a step is known after it, and a step below `when` only there")
         } else {
-            (format!("there is no step `{}`", reference.name), "name a step that stands before this one")
+            (format!("there is no step `{}`", reference.name), "name a step that comes before this one")
         };
         let span = faults.span(reference.place);
         faults.push(Diagnostic::new(codes::WDL_UNKNOWN_STEP_REF, span, message).help(help));

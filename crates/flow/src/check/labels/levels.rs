@@ -19,10 +19,10 @@ pub struct Levels {
     pub outputs: BTreeMap<String, Sensitivity>,
     /// By node, what its model is shown, and so what the model may answer.
     pub replies: BTreeMap<String, Sensitivity>,
-    /// By node, what a caller is told when it fails.
+    /// By node, what a caller receives when it fails.
     pub errors: BTreeMap<String, Sensitivity>,
-    /// By node, the most sensitive of what it and the edges out of it read: what its failures and its log may tell. The
-    /// failures of edges out of the request are those of `_input`.
+    /// By node, the most sensitive of what it and the edges out of it read: what its failures and its log may reveal.
+    /// The failures of edges out of the request are those of `_input`.
     pub reads: BTreeMap<String, Sensitivity>,
     /// By node with state, what its record may hold, its key included.
     pub state: BTreeMap<String, Sensitivity>,

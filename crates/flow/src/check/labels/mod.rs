@@ -4,8 +4,8 @@
 //! Labels are where authors put them: on context fields, ports and state. They travel along edges, through
 //! templates, operations, code, tool calls and state records. An output without a label of its own is as
 //! sensitive as everything its node reads. A label of its own can raise that; only the project can let it lower it,
-//! since who writes a flow does not decide what leaves it. Which branch a condition takes tells something about its value too; that
-//! is not followed. A flow without labels is not looked at.
+//! since who writes a flow does not decide what leaves it. Which branch a condition takes reveals something about its
+//! value too; that is not followed. A flow without labels is not looked at.
 
 mod levels;
 mod lowered_label;

@@ -99,7 +99,7 @@ fn outside_tools(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagno
     }
 }
 
-/// Whoever an operation sends its arguments to.
+/// The receivers of an operation's arguments.
 fn outside(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
     let Some((op, args)) = reads::operation(node) else { return };
     let Some(receiver) = receiver_of(subject, op, args) else { return };

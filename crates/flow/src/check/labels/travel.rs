@@ -102,7 +102,7 @@ fn aliases<'flow>(subject: &Subject<'flow>) -> Aliases<'flow> {
     records.iter().map(|(id, record)| (*id, with(record))).collect()
 }
 
-/// The nodes so that each stands behind those that lead to it, as far as that is possible.
+/// The nodes in an order in which each follows those that lead to it, as far as that is possible.
 fn order<'flow>(subject: &Subject<'flow>) -> Vec<&'flow Node> {
     let mut order = Vec::new();
     let mut seen: HashSet<&str> = HashSet::new();
@@ -264,13 +264,13 @@ impl<'flow> Labels<'flow> {
         }
     }
 
-    /// What a node answers to a tool call: its outputs, or the words of its failure. Consent to lower an output is
-    /// none to lower a failure.
+    /// What a node answers to a tool call: its outputs, or the words of its failure. Consent to lower an output does
+    /// not lower a failure.
     pub(super) fn told(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
         join(self.answered(subject, target), self.failure(subject, target))
     }
 
-    /// What the failure of a node tells whoever called it.
+    /// What the failure of a node reveals to its caller.
     fn failure(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
         let label = self.error(subject.flow.nodes.get(target.as_str())?)?;
         Some(label.on(target.span, format!("a failure of node `{}` may quote it", target.as_str())))
@@ -282,7 +282,7 @@ impl<'flow> Labels<'flow> {
         if node.error.is_read() { self.errors.get(id).cloned() } else { self.failed.get(id).cloned() }
     }
 
-    /// What a node makes for whoever called it.
+    /// What a node makes for its caller.
     fn answered(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
         let node = subject.flow.nodes.get(target.as_str())?;
         let outputs =
@@ -298,7 +298,7 @@ impl<'flow> Labels<'flow> {
         if connected.edge.transform.is_absent() {
             return self.leaving(connected).map(|label| step(label, end.span));
         }
-        // Only what the expression reads goes on.
+        // Only what the expression reads is passed on.
         let found = subject.expressions.get(&connected.edge.index)?.transform.as_ref()?;
         let used = found.reads.iter().map(|read| self.used(connected, read));
         join_all(used).map(|label| step(label, end.span))

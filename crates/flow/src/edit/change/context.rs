@@ -42,5 +42,5 @@ fn context_mut(flow: &mut Value) -> Result<&mut Object, EditError> {
     if context.is_null() {
         *context = Value::Object(Object::new());
     }
-    context.as_object_mut().ok_or_else(|| EditError::invalid("`context` is no mapping"))
+    context.as_object_mut().ok_or_else(|| EditError::invalid("`context` is not a mapping"))
 }

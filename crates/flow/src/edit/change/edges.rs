@@ -95,7 +95,7 @@ pub(in crate::edit) fn destination_name(flow: &Flow, end: &Endpoint) -> String {
     }
 }
 
-/// An end that stands in no text.
+/// An end that is in no text.
 pub(in crate::edit) fn endpoint(text: &str) -> Endpoint {
     let span = Span::at(SourceId(0), 0);
     let (node, port) = text.split_once('.').map_or((text, None), |(node, port)| (node, Some(port)));

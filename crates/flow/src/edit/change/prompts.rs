@@ -25,7 +25,7 @@ pub(super) fn set(flow: &mut Value, command: &FlowEdit) -> Result<(), EditError>
         *prompt = Value::Object(Object::new());
     }
     let Some(prompt) = prompt.as_object_mut() else {
-        return Err(EditError::invalid(format!("`prompt` of node `{node}` is no mapping")));
+        return Err(EditError::invalid(format!("`prompt` of node `{node}` is not a mapping")));
     };
     let appended = append_to_system.as_ref().map(|addition| {
         let old = prompt.get("system").and_then(Value::as_str).unwrap_or_default();

@@ -97,7 +97,7 @@ pub(super) fn caching(
 ) -> Result<(), EditError> {
     let owner = node_mut(flow, node)?;
     let Some(model) = state.flow.nodes.get(node) else {
-        return Err(EditError::invalid(format!("node `{node}` is no mapping")));
+        return Err(EditError::invalid(format!("node `{node}` is not a mapping")));
     };
     if let Some(actor) = graph::effect(&state.flow, model) {
         let actor = effect_words(model, actor);
@@ -110,7 +110,7 @@ pub(super) fn caching(
         *runtime = Value::Object(Object::new());
     }
     let Some(runtime) = runtime.as_object_mut() else {
-        return Err(EditError::invalid(format!("`runtime` of node `{node}` is no mapping")));
+        return Err(EditError::invalid(format!("`runtime` of node `{node}` is not a mapping")));
     };
     let old = runtime.get("cache").filter(|cache| !cache.is_null()).cloned();
     if old.is_some() && ttl_seconds.is_none() && key.is_none() {

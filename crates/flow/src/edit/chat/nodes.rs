@@ -41,7 +41,7 @@ pub(super) fn add_node(flow: &Flow, words: &[&str]) -> Option<Meaning> {
         _ => {
             let known = "fetch features, write features, get a model, call or post to an address, filter, map or reduce";
             Meaning::Unclear(format!(
-                "a node can be made to {known}; \"{}\" is none of these",
+                "a node can be made to {known}; \"{}\" is not one of these",
                 rest.join(" ")
             ))
         }

@@ -94,7 +94,7 @@ fn alike(left: &str, right: &str) -> bool {
         })
 }
 
-/// The words of a phrase that tell something.
+/// The words of a phrase that carry meaning.
 fn telling<'text>(words: &[&'text str]) -> Vec<&'text str> {
     let strip = |word: &'text str| word.trim_matches(['`', '"', '\'', ',']);
     words.iter().map(|word| strip(word)).filter(|word| !EMPTY.contains(word) && !word.is_empty()).collect()

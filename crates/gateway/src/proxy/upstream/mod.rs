@@ -68,7 +68,7 @@ pub struct BadUpstream {
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) surface: Surface,
-    /// `count_tokens` stands below the messages.
+    /// Whether `count_tokens` is a path below the messages.
     pub(crate) counts_tokens: bool,
     /// The client's own query.
     pub(crate) query: Option<String>,
@@ -121,7 +121,7 @@ impl Upstream {
         })
     }
 
-    /// Whether another configuration would make the same upstream, which can then go on as it is.
+    /// Whether another configuration would make the same upstream, which can then stay as it is.
     pub(crate) fn is_as(
         &self,
         config: &UpstreamConfig,

@@ -1,6 +1,6 @@
 //! Connections to one upstream, kept for the next request.
 //!
-//! A connection is driven by whoever uses it, in the same task: nothing is handed between tasks while a reply
+//! A connection is driven by the task that uses it: nothing is handed between tasks while a reply
 //! passes through, and who lets go of a reply closes its connection.
 //!
 //! Invariant: a connection is in the pool only when its last reply was read to the end.

@@ -72,7 +72,7 @@ fn encode_messages(messages: &[Message], notes: &mut Vec<Note>) -> Vec<Value> {
         }
         let is_tool = message.role == Role::Tool;
         let parts = || message.content.iter();
-        // The results of parallel calls must stand in one message.
+        // The results of parallel calls must be in one message.
         if is_tool
             && last_was_tool
             && let Some(turn) = turns.last_mut()
@@ -141,7 +141,7 @@ pub(super) fn encode_part(part: &Part, notes: &mut Vec<Note>) -> Value {
     Value::Object(out)
 }
 
-/// This wire carries arguments as an object, so text that is none is wrapped rather than lost.
+/// This wire carries arguments as an object, so text that is not an object is wrapped rather than lost.
 fn encode_arguments(call: &ToolUse, notes: &mut Vec<Note>) -> Value {
     match call.parse_arguments() {
         Ok(value @ Value::Object(_)) => value,

@@ -362,7 +362,7 @@ mod arguments {
     }
 }
 
-/// Where the bytes of an image or a document are: the first of its keys decides, and no other may stand beside it.
+/// Where the bytes of an image or a document are: the first of its keys decides, and no other may be beside it.
 mod source {
     use super::*;
 

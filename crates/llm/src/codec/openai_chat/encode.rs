@@ -170,7 +170,7 @@ fn encode_tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// Whether a part that was kept whole stood among the tool calls.
+/// Whether a part that was kept whole was among the tool calls.
 fn is_tool_call(value: &Value) -> bool {
     matches!(value.get("type").and_then(Value::as_str), Some("function" | "custom"))
 }

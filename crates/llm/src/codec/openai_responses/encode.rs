@@ -181,7 +181,7 @@ fn encode_part(part: &Part, role: Role, notes: &mut Vec<Note>) -> Option<Value> 
     Some(Value::Object(out))
 }
 
-/// Whether a part that was kept whole stood among the items rather than inside a message.
+/// Whether a part that was kept whole was among the items rather than inside a message.
 fn is_item(value: &Value) -> bool {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     !(kind.starts_with("input_")

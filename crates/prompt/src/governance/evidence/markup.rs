@@ -1,7 +1,7 @@
 //! Code and quotations in a text: what its author shows rather than says.
 //!
 //! Only what is closed counts. A mark that is opened and never closed, a marker of a list and a string of JSON make
-//! no quotation, because whoever writes an attack can write them too.
+//! no quotation, because an attacker can write them too.
 //!
 //! Invariant: spans are ascending and do not overlap; finding them takes time linear in the text.
 

@@ -47,7 +47,7 @@ pub(super) enum Instruction {
     Unbound,
 }
 
-/// How many bytes around an instruction its second sign must stand in.
+/// How many bytes around an instruction its second sign must be in.
 const NEAR: usize = 1500;
 
 /// One place that an expression matched.

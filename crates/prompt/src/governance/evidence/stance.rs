@@ -2,7 +2,7 @@
 //!
 //! An instruction counts as given unless something shows that it is mentioned: the words before it ("users ignore",
 //! "how do I override", "must not bypass"), or code or quotation marks around it in a text that is about what they
-//! hold. A mark alone is no such sign, since an attack can stand in quotation marks as well.
+//! hold. A mark alone is no such sign, since an attack can be in quotation marks as well.
 //!
 //! Invariant: the work for one place is bounded.
 
@@ -92,7 +92,7 @@ static RULE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 
-/// Who or what works without rules when a model is told to.
+/// Who or what works without rules when a model is instructed to.
 const FREED: [&str; 18] = [
     "answer",
     "answers",
@@ -274,7 +274,7 @@ impl<'t> Reading<'t> {
         })
     }
 
-    /// The part of a sentence that stands before a place.
+    /// The part of a sentence before a place.
     fn sentence(&self, start: usize, end: usize) -> Range<usize> {
         let first = start.max(self.text.floor_char_boundary(end.saturating_sub(SENTENCE)));
         let before = self.text.get(first..end).unwrap_or_default();
@@ -298,8 +298,8 @@ impl<'t> Reading<'t> {
     }
 }
 
-/// Whether a line goes on in the next one, which begins at a place: it is long, nothing ends it, and no capital, sign or
-/// figure begins the next.
+/// Whether a line continues in the next one, which begins at a place: it is long, nothing ends it, and no capital, sign
+/// or figure begins the next.
 fn goes_on(before: &str, next: usize, text: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default().trim_end();
     let is_open = line.len() >= WRAPPED && line.ends_with(|sign: char| sign.is_lowercase() || sign == ',');
@@ -307,7 +307,7 @@ fn goes_on(before: &str, next: usize, text: &str) -> bool {
     is_open && next.is_some_and(char::is_lowercase)
 }
 
-/// Whether what stands between two instructions joins them.
+/// Whether the text between two instructions joins them.
 fn joins(between: &str) -> bool {
     let mut words = between.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     let joint = words.next();
@@ -328,7 +328,7 @@ fn is_about_others(instruction: Instruction, matched: &str) -> bool {
         && (lowered.ends_with("message") || others("instruction") || others("instructions"))
 }
 
-/// Whether the model is told to work without rules, rather than anybody or anything else.
+/// Whether the model is instructed to work without rules, rather than anybody or anything else.
 fn frees(sentence: &str, matched: &str) -> bool {
     let lowered = sentence.to_lowercase();
     let mut words = lowered.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -340,7 +340,7 @@ fn frees(sentence: &str, matched: &str) -> bool {
     }
 }
 
-/// Whether what stands between two instructions makes them items of one list.
+/// Whether the text between two instructions makes them items of one list.
 fn lists(between: &str) -> bool {
     let words = between.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     between.trim_end().ends_with(',') && words.count() <= 3 && !between.contains(['.', '!', '?', '\n'])

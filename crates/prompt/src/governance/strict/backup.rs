@@ -7,7 +7,7 @@ const ENDINGS: [&str; 26] = [
     "rpmsave",
 ];
 
-/// What stands before the name: files of macOS, locks and drafts of Emacs, swap files of Vim, and copies.
+/// The text before the name: files of macOS, locks and drafts of Emacs, swap files of Vim, and copies.
 const BEGINNINGS: [&str; 6] = ["._", ".#", "#", ".~lock.", "copy of ", "."];
 
 /// How many endings and beginnings a name can have.

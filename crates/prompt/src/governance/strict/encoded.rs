@@ -1,6 +1,6 @@
 //! Text that hides in an encoding: percent signs, entities, escapes, base64, hexadecimal, tag letters.
 //!
-//! A text is decoded in place, so that what stands around an encoded part stays around it. A few layers
+//! A text is decoded in place, so that the text around an encoded part stays around it. A few layers
 //! of encoding are taken off; each layer is one walk over the text.
 
 use super::plain::narrow;

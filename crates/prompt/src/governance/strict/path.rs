@@ -11,7 +11,7 @@ use super::{backup, encoded};
 /// A protected place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct PathPattern {
-    /// Protected wherever it stands, not only at the root.
+    /// Protected wherever it is, not only at the root.
     anywhere: bool,
     components: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl PathPattern {
         place.from_root && begins(&place.components)
     }
 
-    /// The place that a relative path names, wherever it stands.
+    /// The place that a relative path names, wherever it is.
     pub(in super::super) fn anywhere(written: &str) -> Option<Self> {
         PathPattern::new(&format!("**/{written}"))
     }
@@ -225,7 +225,7 @@ fn components(path: &str, from_root: bool, has_host: bool) -> Place {
             out.from_root = true;
             continue;
         }
-        // `c:windows` stands where the drive stands, which may be its root.
+        // `c:windows` is in the drive's current folder, which may be its root.
         let part = match part.split_once(':') {
             Some((drive, after)) if out.components.is_empty() && drive.len() == 1 && !after.is_empty() => {
                 out.from_root = true;
@@ -303,7 +303,7 @@ fn is_same(wanted: &str, given: &str) -> bool {
     given.contains(['*', '?', '[', '{']) && could_match(wanted, given)
 }
 
-/// The same for a name that is protected wherever it stands. Every wildcard could match such a name, so one counts only
+/// The same for a name that is protected wherever it is. Every wildcard could match such a name, so one counts only
 /// when it spells out most of it. What the wildcard really matched is judged once it is known.
 fn is_same_name(wanted: &str, given: &str) -> bool {
     let is_wildcard = given.contains(['*', '?', '[', '{']);

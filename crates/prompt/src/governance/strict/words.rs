@@ -1,7 +1,7 @@
 //! Forbidden words in a folded text, whole or taken apart.
 //!
-//! A word is looked for among the letters of a text alone, so that what stands between its letters does
-//! not hide it; then the place is judged: it must begin and end where a word does, and what stands between
+//! A word is looked for among the letters of a text alone, so that what is between its letters does
+//! not hide it; then the place is judged: it must begin and end where a word does, and what is between
 //! its letters must be the kind of thing that splits a word rather than the end of a sentence.
 //!
 //! Invariant: one walk over the text for all words of a policy. The work for one hit is bounded by the
@@ -125,7 +125,7 @@ impl<'t> Prepared<'t> {
 }
 
 /// After so many matches that are allowed, the next one counts: searching on could take time that grows with the square
-/// of a text, and a text of so many exceptions is none that a person writes.
+/// of a text, and no person writes a text of so many exceptions.
 const ALLOWED_MATCHES: usize = 1000;
 
 impl Prepared<'_> {
@@ -235,7 +235,7 @@ impl View {
         out
     }
 
-    /// Whether no word goes on before this byte of the folded text.
+    /// Whether no word continues before this byte of the folded text.
     fn begins(&self, original: &str, at: usize) -> bool {
         let before = self.plain.text.get(..at).and_then(|before| before.chars().next_back());
         match before {
@@ -342,7 +342,7 @@ const fn figure(sign: char) -> Option<char> {
 }
 
 /// For each byte of ASCII the letter it becomes among letters alone, or 0. The second half of an `m` is left
-/// to whoever uses the table.
+/// to the user of the table.
 pub(in super::super) const LETTERS: [u8; 256] = letters(false);
 
 /// The same with the digits and signs that stand for letters.

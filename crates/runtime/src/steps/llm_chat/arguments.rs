@@ -222,7 +222,7 @@ impl PromptSource {
             return Ok(PromptSource::Templates { system: text(with, "system")?, template });
         };
         if let Some(other) = OF_DOCUMENT.iter().find(|key| with.contains_key(**key)) {
-            return Err(bad(&format!("`ir` is a whole prompt, and `{other}` stands beside it")));
+            return Err(bad(&format!("`ir` is a whole prompt and cannot be combined with `{other}`")));
         }
         let ir = from_dict(document, call.services.ids.as_ref(), call.services.clock.as_ref());
         ir.map(|ir| PromptSource::Document(Arc::new(ir))).map_err(|error| bad(&error.to_string()))

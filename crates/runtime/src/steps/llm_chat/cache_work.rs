@@ -43,7 +43,7 @@ impl<'c> CacheWork<'c> {
         }
     }
 
-    /// Tells the planner what the provider counted. A reply that does not say teaches nothing.
+    /// Reports to the planner what the provider counted. A reply that does not say teaches nothing.
     pub(super) fn learn(&self, usage: Option<&Usage>) {
         if let (Some(planned), Some(usage)) = (self.planned.get(), usage) {
             planned.learn(usage, self.now());

@@ -184,7 +184,7 @@ impl Conversation<'_> {
         let bounded = self.bounded(request)?;
         let request = bounded.as_ref().unwrap_or(request);
         let (spending, services) = (&self.call.run.spending, self.call.services);
-        // What a request comes to is not known before it is counted, and a call takes longer than changing threads.
+        // The size of a request is not known before it is counted, and a call takes longer than changing threads.
         let input = services.heavy_work.run_if(true, || tokens::count_request(request).tokens).await;
         let planned = Planned {
             input,
@@ -346,7 +346,7 @@ impl Conversation<'_> {
         Ok(("other runs changed the state again and again".to_owned(), true))
     }
 
-    /// Runs the node that a tool maps to, and gives what it wants remembered. What goes wrong is told to
+    /// Runs the node that a tool maps to, and gives what it wants remembered. A failure is reported to
     /// the model, which may try again.
     async fn run_tool(
         &self,
@@ -457,10 +457,10 @@ impl CallObserver for Attempts<'_> {
 
 /// Why a tool gives no result.
 enum ToolFault {
-    /// The model is told, and may try again.
+    /// The model receives it, and may try again.
     Told(String),
     /// The step itself fails or is put off: the tool waits for a person, or the run has no budget left. The model
-    /// hears nothing of it, so it cannot go on as if the tool had answered.
+    /// does not receive it, so it cannot continue as if the tool had answered.
     Step(Failure),
 }
 

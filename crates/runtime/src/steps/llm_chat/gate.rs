@@ -3,7 +3,7 @@
 //! Labels come from the flow, baked into the document's policy under `sensitivity`, and from what secrets and
 //! personal data look like. A model takes what its endpoint's host or its provider is said to accept, and
 //! private data at most when nobody said anything. What it may not have is refused, taken out or sent to the
-//! fallback model, as the policy says, and every decision stands in the step's report.
+//! fallback model, as the policy says, and the step's report holds every decision.
 //!
 //! Invariant: nothing is sent to a model that was not governed for that very model.
 
@@ -52,7 +52,7 @@ pub(super) fn pass<'a>(
     let blocks = &question.blocks;
     loop {
         let rules = Rules::read(call, model)?;
-        // The address is part of what the model's host is told, and nothing can be taken out of it.
+        // The address is part of what the model's host receives, and nothing can be taken out of it.
         if model.address_label > rules.accepts {
             evidence::address_refused(call);
             let message = format!(
@@ -210,6 +210,6 @@ fn note(model: &Model, record: &GateRecord) -> String {
 
 fn refused(model: &Model, records: &[GateRecord]) -> Failure {
     let notes: Vec<String> = records.iter().map(|record| note(model, record)).collect();
-    let message = format!("the prompt may not go to `{}`: {}", model.provider.word(), notes.join("; "));
+    let message = format!("the prompt cannot be sent to `{}`: {}", model.provider.word(), notes.join("; "));
     Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message).details(notes)
 }

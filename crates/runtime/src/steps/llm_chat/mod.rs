@@ -53,7 +53,7 @@ impl Step for LlmChat {
     }
 }
 
-/// The model's answer, or that of whatever stands in for it.
+/// The model's answer, or that of its fallback.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
     match ask(call, arguments).await {
         // No other model is asked what governance denied.

@@ -173,7 +173,7 @@ impl Rendered {
     }
 }
 
-/// The values among the parts of a text. Those that stand side by side are one text, as the model reads them.
+/// The values among the parts of a text. Values side by side are one text, as the model reads them.
 fn values(parts: &[PromptPart]) -> String {
     let mut values = String::new();
     for part in parts {
@@ -272,7 +272,7 @@ fn govern(
         way.found(&verdict.violations);
         judge(call, &verdict)?;
     }
-    // A model that stands in is asked the same thing, so it must be one that may be asked.
+    // A fallback model is asked the same thing, so it must be one that may be asked.
     if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
         let model = AskedModel { provider: fallback.provider.word(), name: Some(&fallback.name) };
         let verdict = policy.governance.check_model(model);

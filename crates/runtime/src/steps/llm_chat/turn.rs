@@ -1,4 +1,4 @@
-//! A model's turn as the journal keeps it, so that an interrupted conversation goes on where it was.
+//! A model's turn as the journal keeps it, so that an interrupted conversation continues where it was.
 
 use stave_canon::{Object, Value};
 use stave_llm::{Part, PartKind, Response, StopReason, Thinking, ToolUse};

@@ -84,7 +84,7 @@ fn drift(issues: &mut Issues<'_>, row: &Value, node: &Value, pointer: &Pointer) 
     }
 }
 
-/// A list of ids as the set it stands for.
+/// A list of ids as a set.
 fn ids(value: &Value) -> Value {
     let Some(items) = value.as_array() else { return value.clone() };
     let ids: BTreeSet<&str> =

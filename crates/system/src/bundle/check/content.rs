@@ -31,7 +31,7 @@ fn nodes<'s>(issues: &mut Issues<'s>) -> Vec<&'s SystemNode> {
     for (index, item) in issues.items("referenced_ir_nodes").iter().enumerate() {
         let pointer = pointer.index(index);
         let Some(id) = text(item, "id") else {
-            issues.add(codes::BUNDLE_CONTENT_DRIFT, pointer, "is no node");
+            issues.add(codes::BUNDLE_CONTENT_DRIFT, pointer, "is not a node");
             continue;
         };
         let Some(node) = by_id.get(id) else {
@@ -83,7 +83,7 @@ fn inline(issues: &mut Issues<'_>) {
     };
     let pointer = root.key("system_ir");
     match SystemDocument::from_value(inline) {
-        Err(_) => issues.add(codes::BUNDLE_CONTENT_DRIFT, pointer, "is no system document"),
+        Err(_) => issues.add(codes::BUNDLE_CONTENT_DRIFT, pointer, "is not a system document"),
         Ok(found) if found.fingerprint() != issues.subject.document.fingerprint() => {
             issues.add(
                 codes::BUNDLE_CONTENT_DRIFT,
