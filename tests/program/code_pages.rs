@@ -174,7 +174,12 @@ fn found_in_prompt(document: &str) -> (BTreeSet<String>, String) {
     let source = sources.add("prompt.json", document);
     let clock = FixedClock(Timestamp::UNIX_EPOCH);
     let diagnostics = match stave_prompt::parse(source, document, &CountingIds::new(), &clock) {
-        Ok(ir) => stave_prompt::diagnose_verdict(source, document, &PolicySet::default().check(&ir)),
+        Ok(ir) => {
+            let mut found =
+                stave_prompt::diagnose_verdict(source, document, &PolicySet::default().check(&ir));
+            found.extend(stave_prompt::diagnose_requirements(source, document, &ir));
+            found
+        }
         Err(diagnostics) => diagnostics,
     };
     let counted =

@@ -85,5 +85,5 @@ edges:
     folder
         .write("bad.ir.json", folder.read("out/flows/look.ir.json").replace("exponential_jitter", "linear"));
     let refused = stave(&folder, ["run", "bad.ir.json", "--json"]).input("{}").finish().await;
-    assert!(refused.code != 0 && refused.stdout.contains("retry_spacing"), "{refused}");
+    assert!(refused.code == 2 && refused.stdout.contains("exec-unknown-word"), "{refused}");
 }

@@ -213,7 +213,7 @@ async fn every_round_of_tools_over_messages_has_its_blocks() {
     assert_eq!(rows[..6], expected, "{second}");
     assert_eq!(
         said,
-        ["assistant text -", "assistant text -", "assistant text -", "tool tool_result look"],
+        ["assistant thinking -", "assistant text -", "assistant text -", "tool tool_result look"],
         "{second}"
     );
     assert_eq!(contents(&second)[6..8], ["Let me look.", "Looking."], "{second}");

@@ -8,7 +8,7 @@ const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
 const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
 
 /// Places beside the specified ones that hold the machine's or a person's secrets.
-const MORE_PATHS: [&str; 37] = [
+const MORE_PATHS: [&str; 36] = [
     "/proc/",
     "/dev/",
     "/boot/",
@@ -18,7 +18,6 @@ const MORE_PATHS: [&str; 37] = [
     r"C:\Windows\SysWOW64\",
     "**/.ssh/",
     "**/.git/",
-    "**/secrets/",
     "**/.gnupg/",
     "**/.aws/",
     "**/.kube/",
