@@ -34,7 +34,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 /// longest chain of dependencies cannot exhaust the thread's.
 fn circle(nodes: &[SystemNode]) -> Option<Vec<usize>> {
     let index_of: HashMap<&str, usize> =
-        nodes.iter().enumerate().map(|(index, node)| (strip(&node.id), index)).collect();
+        nodes.iter().enumerate().map(|(index, node)| (node.id.as_str(), index)).collect();
     let dependencies = |index: usize| -> Vec<usize> {
         let known = nodes[index].depends_on.iter().filter_map(|id| index_of.get(strip(id)).copied());
         known.filter(|dependency| *dependency != index).collect()

@@ -1,5 +1,5 @@
-//! A dependency names another node of the document. White space around an id does not count, as for the specification's
-//! loader.
+//! A dependency names another node of the document. White space around the dependency does not count, as for the
+//! specification's loader; the id of a node is compared as written.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use crate::{codes, strip};
 pub(super) const CODE: Code = codes::SYSTEM_UNKNOWN_DEPENDENCY;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
-    let ids: HashSet<&str> = findings.document.nodes.iter().map(|node| strip(&node.id)).collect();
+    let ids: HashSet<&str> = findings.document.nodes.iter().map(|node| node.id.as_str()).collect();
     for (pointer, node) in findings.nodes() {
         for (index, dependency) in node.depends_on.iter().enumerate() {
             let message = if strip(dependency).is_empty() {
                 format!("node {:?} has a blank dependency", node.id)
-            } else if strip(dependency) == strip(&node.id) {
+            } else if strip(dependency) == node.id {
                 format!("node {:?} depends on itself", node.id)
             } else if !ids.contains(strip(dependency)) {
                 format!("node {:?} depends on {dependency:?}, which is not in the document", node.id)
