@@ -49,10 +49,10 @@ pub struct AskedPrompt {
     /// What the block document says beside its blocks; absent in records of earlier versions.
     pub block_ir: Option<AskedBlockIr>,
     /// The wire requests after the first, in order.
-    #[shape(omit_default)]
+    #[shape(default, omit_default)]
     pub later_requests: Vec<LaterRequest>,
     /// How many wire requests were sent and are not kept, because there were too many or too much of them.
-    #[shape(omit_default)]
+    #[shape(default, omit_default)]
     pub unkept_requests: u64,
     /// What the model replied, one turn for each wire request.
     #[shape(default)]
@@ -178,7 +178,7 @@ pub struct AskedBlock {
     /// Whether the content is not kept.
     pub withheld: bool,
     /// In the journal: the content is that of an earlier block of the step with the same hash.
-    #[shape(omit_default)]
+    #[shape(default, omit_default)]
     pub repeated: bool,
 }
 

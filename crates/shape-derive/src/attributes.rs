@@ -85,7 +85,12 @@ impl FieldAttributes {
     pub(crate) fn read(attributes: &[Attribute]) -> syn::Result<Self> {
         let mut field = FieldAttributes::default();
         each(attributes, |meta| field.add(&meta))?;
-        Ok(field)
+        let has_default = field.default.is_some() || field.placeholder.is_some();
+        match attributes.first().filter(|_| field.omit_default && !has_default) {
+            // What is not written must be readable when it is absent.
+            Some(first) => Err(syn::Error::new_spanned(first, "`omit_default` needs `default`")),
+            None => Ok(field),
+        }
     }
 
     fn add(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
