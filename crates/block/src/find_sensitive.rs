@@ -130,7 +130,7 @@ impl GateRules {
     /// What the escapes of a text hide from its readers, beside what was found in it: the text can be JSON itself, as the
     /// arguments of a call are. Nothing can be taken out of an escaped text with certainty, so the caller refuses it.
     ///
-    /// A finding without an escape inside stands in the text as it is. Escapes hide it only where they take away the edge
+    /// A finding without an escape inside is in the text as written. Escapes hide it only where they take away the edge
     /// of its word, and then nothing was found there.
     #[must_use]
     pub fn find_behind_escapes(

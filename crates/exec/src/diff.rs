@@ -54,7 +54,7 @@ pub fn diff(before: &Document, after: &Document) -> DocumentDiff {
     difference
 }
 
-/// Compares what two workflows compile to. Where a step or a statement stands in its file is no difference.
+/// Compares what two workflows compile to. The place of a step or a statement in its file is not a difference.
 #[must_use]
 pub fn diff_workflows(before: &Document, after: &Document) -> DocumentDiff {
     diff(&without_places(before), &without_places(after))

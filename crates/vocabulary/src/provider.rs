@@ -64,7 +64,7 @@ impl Provider {
     }
 }
 
-/// The word is none of [`Provider::ALL`].
+/// The word is not one of [`Provider::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownProvider(pub String);
 

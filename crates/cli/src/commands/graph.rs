@@ -52,7 +52,7 @@ pub(crate) fn graph(arguments: &Graph, terminal: Terminal) -> Result<Exit, Stop>
     Ok(Exit::Fine)
 }
 
-/// The picture of a flow; `None` when the text is none, which has then been reported.
+/// The picture of a flow; `None` when the text is not a flow, which was reported then.
 fn flow_diagram(arguments: &Graph, text: &str, terminal: Terminal) -> Option<Diagram> {
     let mut sources = Sources::new();
     let source = sources.add(arguments.flow.display().to_string(), text);

@@ -336,7 +336,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the target of a call stands in its header, `id(target)`.
+/// The place of a call's target in its header, `id(target)`.
 fn target_place(header: &Scalar, target: &str) -> WdlLocation {
     let opened = header.text.find('(').map_or(0, |at| at + 1);
     let inside = header.text.get(opened..).unwrap_or_default();

@@ -7,7 +7,7 @@ use stave_block::{
 
 use super::tape::{Kind, Member, ROOT, Tape};
 
-/// The most that an image of a form without a rule comes to in bytes of text: some 1600 tokens.
+/// The largest image of a form without a rule, in bytes of text: some 1600 tokens.
 const IMAGE_LENGTH: usize = 6400;
 
 /// What the model is shown of a value.
@@ -98,7 +98,7 @@ impl<'t, 'b> Positions<'t, 'b> {
     /// Any other value.
     pub(super) fn value(&mut self, speaker: Speaker, kind: PositionKind, node: usize, markable: bool) {
         self.begin(speaker, kind);
-        // What a model is told of its tools, and what it calls them with, is text whatever its members are called.
+        // Tool descriptions and arguments are text, whatever their members are called.
         let has_media =
             !matches!(kind, PositionKind::Tool | PositionKind::OutputSchema | PositionKind::ToolUse);
         let mut shown = self.hash_tree(node, Some(node), has_media);
